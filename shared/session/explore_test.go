@@ -1,0 +1,79 @@
+package session_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// move is one thing that can happen next.
+type move[W any] struct {
+	name string
+	to   W
+	// fault marks what must never be needed: a state counts as stuck if only faults lead on to a good end.
+	fault bool
+}
+
+// machine is a small system whose every behaviour is searched.
+type machine[W any] struct {
+	key   func(W) string // equal for worlds that behave alike
+	moves func(W) []move[W]
+	check func(W) error // what must hold at any moment
+	done  func(W) bool  // a good end
+}
+
+// explore visits every reachable world, breadth first, checks each, and then that from each a good end can be reached without a fault.
+// A failure comes with the shortest way to it.
+func (m machine[W]) explore(t *testing.T, start W) {
+	t.Helper()
+	type node struct {
+		world  W
+		parent int
+		name   string
+		back   []int // where one comes from without a fault
+	}
+	nodes, seen := []node{{world: start, parent: -1}}, map[string]int{m.key(start): 0}
+	way := func(i int) string {
+		var steps []string
+		for ; i > 0; i = nodes[i].parent {
+			steps = append(steps, nodes[i].name)
+		}
+		slices.Reverse(steps)
+		return "\n  " + strings.Join(steps, "\n  ")
+	}
+	var good []int
+	for i := 0; i < len(nodes); i++ {
+		if err := m.check(nodes[i].world); err != nil {
+			t.Fatalf("%v, after:%s", err, way(i))
+		}
+		if m.done(nodes[i].world) {
+			good = append(good, i)
+		}
+		for _, mv := range m.moves(nodes[i].world) {
+			k := m.key(mv.to)
+			j, known := seen[k]
+			if !known {
+				j = len(nodes)
+				seen[k] = j
+				nodes = append(nodes, node{world: mv.to, parent: i, name: mv.name})
+			}
+			if !mv.fault {
+				nodes[j].back = append(nodes[j].back, i)
+			}
+		}
+	}
+	hopeful := make([]bool, len(nodes))
+	for len(good) > 0 {
+		i := good[len(good)-1]
+		good = good[:len(good)-1]
+		if !hopeful[i] {
+			hopeful[i] = true
+			good = append(good, nodes[i].back...)
+		}
+	}
+	if i := slices.Index(hopeful, false); i >= 0 {
+		t.Fatalf("no good end can be reached any more, after:%s", way(i))
+	}
+	t.Log(fmt.Sprint(len(nodes), " states"))
+}
