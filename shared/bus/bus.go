@@ -1,0 +1,97 @@
+// Package bus is the only package that knows Pub/Sub: the topics, what a wake-up says, how it is published and decoded, and the one place
+// where an error becomes ack or nack. A wake-up carries no state that is not in Firestore; it says where to look. Losing, repeating or
+// reordering wake-ups must not change any result.
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"cloud.google.com/go/pubsub/v2"
+)
+
+// Topic is a Pub/Sub topic's id.
+type Topic string
+
+// The topics, each read by the function that the comment names.
+const (
+	TopicInbound    Topic = "inbound"    // pipeline
+	TopicTurns      Topic = "turns"      // turn
+	TopicDeliveries Topic = "deliveries" // deliver
+	TopicCron       Topic = "cron"       // cron
+	TopicSweeps     Topic = "sweeps"     // sweep
+)
+
+// Topics lists all topics.
+func Topics() []Topic {
+	return []Topic{TopicInbound, TopicTurns, TopicDeliveries, TopicCron, TopicSweeps}
+}
+
+// Inbound says that a route has an event to decide on.
+type Inbound struct {
+	Route string `json:"route"`
+	Event string `json:"event"` // key
+}
+
+// Wake says that a session may have work, on TopicTurns or TopicDeliveries.
+type Wake struct {
+	Session string `json:"session"`
+}
+
+// Cron says that a job is due.
+type Cron struct {
+	Job string `json:"job"`
+}
+
+// Sweep says that it is time to look for what was left behind.
+type Sweep struct{}
+
+// publishFor bounds one publish, its retries included.
+const publishFor = 20 * time.Second
+
+// Publisher publishes wake-ups.
+type Publisher struct {
+	topics map[Topic]*pubsub.Publisher
+}
+
+// NewPublisher returns a publisher for all topics of the client's project.
+func NewPublisher(client *pubsub.Client) (*Publisher, error) {
+	if client == nil {
+		return nil, errors.New("bus.NewPublisher: client must not be nil")
+	}
+	p := &Publisher{topics: map[Topic]*pubsub.Publisher{}}
+	for _, t := range Topics() {
+		pub := client.Publisher(string(t))
+		// The default of 10 ms waits for a batch; a wake-up goes alone.
+		pub.PublishSettings.DelayThreshold = time.Millisecond
+		pub.PublishSettings.Timeout = publishFor
+		p.topics[t] = pub
+	}
+	return p, nil
+}
+
+// Publish returns once Pub/Sub has the wake-up. An error is retryable: the caller must not ack what the wake-up was to continue.
+func (p *Publisher) Publish(ctx context.Context, topic Topic, wake any) error {
+	data, err := json.Marshal(wake)
+	if err != nil {
+		return fmt.Errorf("encode wake-up for %s: %w", topic, err)
+	}
+	pub, ok := p.topics[topic]
+	if !ok {
+		return fmt.Errorf("unknown topic %q", topic)
+	}
+	if _, err := pub.Publish(ctx, &pubsub.Message{Data: data}).Get(ctx); err != nil {
+		return fmt.Errorf("publish to %s: %w", topic, err)
+	}
+	return nil
+}
+
+// Stop sends what is still buffered.
+func (p *Publisher) Stop() {
+	for _, t := range p.topics {
+		t.Stop()
+	}
+}

@@ -1,0 +1,69 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"cloud.google.com/go/firestore"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"kesoku.dev/shared/errs"
+)
+
+// activeConfig is config/active: the files as the operator wrote them, so that one parser serves everybody.
+type activeConfig struct {
+	Revision    int64             `firestore:"revision"`
+	Files       map[string]string `firestore:"files"`
+	PublishedAt time.Time         `firestore:"published_at"`
+}
+
+func (s *Store) configRef() *firestore.DocumentRef {
+	return s.client.Collection(colConfig).Doc("active")
+}
+
+// Config reads the published configuration files by name, and their revision. Before the first publication there are none, at revision 0.
+func (s *Store) Config(ctx context.Context) (files map[string]string, revision int64, err error) {
+	c, _, err := s.config(ctx)
+	return c.Files, c.Revision, err
+}
+
+func (s *Store) config(ctx context.Context) (c activeConfig, read time.Time, err error) {
+	snap, err := s.configRef().Get(ctx)
+	if status.Code(err) == codes.NotFound {
+		return c, read, nil
+	}
+	if err != nil {
+		return c, read, readError("configuration", err)
+	}
+	if err := snap.DataTo(&c); err != nil {
+		return c, read, errs.Permanentf("configuration is not readable: %w", err)
+	}
+	return c, snap.UpdateTime, nil
+}
+
+// PublishConfig replaces the published configuration if it still has revision base, and returns the new revision. A base that is not the
+// current one is errs.ErrConflict: somebody published since.
+func (s *Store) PublishConfig(ctx context.Context, files map[string]string, base int64) (int64, error) {
+	c, read, err := s.config(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if c.Revision != base {
+		return 0, fmt.Errorf("publish configuration over revision %d: the current one is %d: %w", base, c.Revision, errs.ErrConflict)
+	}
+	next := activeConfig{Revision: base + 1, Files: files, PublishedAt: s.clock.Now()}
+	ref := s.configRef()
+	_, err = s.commit(ctx, func(tx *firestore.Transaction) error {
+		if read.IsZero() {
+			return tx.Create(ref, next)
+		}
+		return tx.Update(ref, fields(next), firestore.LastUpdateTime(read))
+	})
+	if err != nil && !errors.Is(err, errs.ErrConflict) {
+		return 0, fmt.Errorf("publish configuration: %w", err)
+	}
+	return next.Revision, err
+}

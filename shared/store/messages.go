@@ -1,0 +1,121 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"unicode/utf8"
+
+	"cloud.google.com/go/firestore"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"kesoku.dev/shared/errs"
+	"kesoku.dev/shared/message"
+	"kesoku.dev/shared/session"
+)
+
+const (
+	// maxContent is how many bytes of a message stay in its document, whose own limit is 1 MiB. Above it the whole goes to the staging area.
+	maxContent = 256 << 10
+	// previewBytes is what then stays.
+	previewBytes = 8 << 10
+	// readBatch is how many documents one read asks for.
+	readBatch = 300
+)
+
+func (s *Store) messageRef(sessionID, id string) *firestore.DocumentRef {
+	return s.sessionRef(sessionID).Collection(colMessages).Doc(id)
+}
+
+// storedMessage is a message with the mark of the swap that made it.
+type storedMessage struct {
+	message.Message
+	Swap string `firestore:"swap"`
+}
+
+// createMessage returns the write for a new message, after moving content that no document holds to the staging area.
+func (s *Store) createMessage(ctx context.Context, m *message.Message, swap string) (write, error) {
+	if m.Class() == message.ClassSystemPrompt || m.Class() == message.ClassUnknown {
+		return nil, errs.Permanentf("message %s: class %d is never stored", m.ID, m.Class())
+	}
+	if len(m.Content) > maxContent && m.Metadata.StagedAs == "" {
+		name := fmt.Sprintf("sessions/%s/content/%s/content.txt", m.SessionID, m.ID)
+		at, err := s.stage.Put(ctx, name, []byte(m.Content), "text/plain; charset=utf-8")
+		if err != nil {
+			return nil, fmt.Errorf("stage content of message %s: %w", m.ID, err)
+		}
+		m.Metadata.StagedAs = at
+	}
+	if len(m.Content) > maxContent {
+		m.Content = cut(m.Content, previewBytes) + "\n…"
+	}
+	ref := s.messageRef(m.SessionID, m.ID)
+	doc := storedMessage{Message: *m, Swap: swap}
+	return func(tx *firestore.Transaction) error { return tx.Create(ref, doc) }, nil
+}
+
+// cut returns at most n bytes of text, ending on a rune's edge.
+func cut(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}
+
+// updateMessage writes what a stored message may change: its status, and the place a prompt gets when its turn begins.
+func (s *Store) updateMessage(m message.Message) write {
+	ref := s.messageRef(m.SessionID, m.ID)
+	updates := []firestore.Update{
+		{Path: "status", Value: m.Status}, {Path: "turn", Value: m.Turn}, {Path: "step", Value: m.Step},
+		{Path: "phase", Value: m.Phase}, {Path: "ordinal", Value: m.Ordinal},
+	}
+	if m.Metadata.DeliveryError != "" {
+		updates = append(updates, firestore.Update{Path: "metadata.delivery_error", Value: m.Metadata.DeliveryError})
+	}
+	return func(tx *firestore.Transaction) error { return tx.Update(ref, updates) }
+}
+
+// wroteMessage reports whether the message that the swap would have made is there.
+func (s *Store) wroteMessage(ctx context.Context, m message.Message, swap string) (bool, error) {
+	snap, err := s.messageRef(m.SessionID, m.ID).Get(ctx)
+	if status.Code(err) == codes.NotFound {
+		return false, nil
+	}
+	if err != nil {
+		return false, readError("message "+m.ID, err)
+	}
+	var stored storedMessage
+	if err := snap.DataTo(&stored); err != nil {
+		return false, errs.Permanentf("message %s is not readable: %w", m.ID, err)
+	}
+	return stored.Swap == swap, nil
+}
+
+// messages reads the messages with seqs from first to last by their names.
+func (s *Store) messages(ctx context.Context, sessionID string, first, last int64) ([]message.Message, error) {
+	var out []message.Message
+	for ; first <= last; first += readBatch {
+		var refs []*firestore.DocumentRef
+		for seq := max(first, 1); seq <= min(last, first+readBatch-1); seq++ {
+			refs = append(refs, s.messageRef(sessionID, session.MessageID(sessionID, seq)))
+		}
+		snaps, err := s.client.GetAll(ctx, refs)
+		if err != nil {
+			return nil, readError("messages of session "+sessionID, err)
+		}
+		for _, snap := range snaps {
+			if !snap.Exists() {
+				continue
+			}
+			var m message.Message
+			if err := snap.DataTo(&m); err != nil {
+				return nil, errs.Permanentf("message %s is not readable: %w", snap.Ref.ID, err)
+			}
+			out = append(out, m)
+		}
+	}
+	return out, nil
+}

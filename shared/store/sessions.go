@@ -1,0 +1,257 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"cloud.google.com/go/firestore"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"kesoku.dev/shared/chat"
+	"kesoku.dev/shared/errs"
+	"kesoku.dev/shared/message"
+	"kesoku.dev/shared/session"
+)
+
+// attempts bounds how often a lost race is read and decided again before the handler gives its wake-up back.
+const attempts = 12
+
+// Session is a handle on one session document. It remembers what it last read or wrote, so that the next change need not read again;
+// a wrong memory costs a lost race and no more. It serves one handler and is not safe for concurrent use.
+type Session struct {
+	store *Store
+	id    string
+	// conversation is set while the session may not exist yet: the head that leads to it is read and made with it.
+	conversation string
+	fresh        func() session.Session
+
+	known    session.Session
+	revision time.Time // of known; zero when there is no document
+	loaded   bool
+}
+
+// Session returns a handle on an existing session. It does not read.
+func (s *Store) Session(id string) *Session { return &Session{store: s, id: id} }
+
+// Conversation returns a handle on the current session of a conversation, or on the one that fresh makes, which the first change stores
+// together with its head.
+func (s *Store) Conversation(key string, fresh func() session.Session) *Session {
+	return &Session{store: s, conversation: key, fresh: fresh}
+}
+
+// head is heads/{hash of the conversation key}.
+type head struct {
+	Key       string    `firestore:"key"`
+	SessionID string    `firestore:"session_id"`
+	UpdatedAt time.Time `firestore:"updated_at"`
+}
+
+func (s *Store) headRef(key string) *firestore.DocumentRef {
+	return s.client.Collection(colHeads).Doc(chat.Hash(key))
+}
+
+func (s *Store) sessionRef(id string) *firestore.DocumentRef {
+	return s.client.Collection(colSessions).Doc(id)
+}
+
+// Load reads the session. A session that does not exist is errs.ErrNotFound, except on a Conversation, where it is the fresh one.
+func (d *Session) Load(ctx context.Context) (session.Session, error) {
+	d.loaded = false
+	if d.conversation != "" {
+		if err := d.loadHead(ctx); err != nil {
+			return session.Session{}, err
+		}
+		if d.loaded {
+			return d.known, nil
+		}
+	}
+	snap, err := d.store.sessionRef(d.id).Get(ctx)
+	if err != nil {
+		return session.Session{}, readError("session "+d.id, err)
+	}
+	d.known = session.Session{}
+	if err := snap.DataTo(&d.known); err != nil {
+		return session.Session{}, errs.Permanentf("session %s is not readable: %w", d.id, err)
+	}
+	d.revision, d.loaded = snap.UpdateTime, true
+	return d.known, nil
+}
+
+// loadHead finds the session that the conversation's head names, or settles on a fresh one.
+func (d *Session) loadHead(ctx context.Context) error {
+	snap, err := d.store.headRef(d.conversation).Get(ctx)
+	if status.Code(err) == codes.NotFound {
+		d.known, d.revision, d.loaded = d.fresh(), time.Time{}, true
+		d.id = d.known.ID
+		return nil
+	}
+	if err != nil {
+		return readError("head of "+d.conversation, err)
+	}
+	var h head
+	if err := snap.DataTo(&h); err != nil {
+		return errs.Permanentf("head of %s is not readable: %w", d.conversation, err)
+	}
+	d.id = h.SessionID
+	return nil
+}
+
+// With is a further document that changes in the same swap as a session.
+type With struct{ write write }
+
+// Change runs decide on the session until its draft is committed: again after each lost race, at most a dozen times, then the error is
+// retryable. An error of decide ends it with nothing written; a draft marked Unchanged ends it well. It returns the session as it then
+// stands.
+func (d *Session) Change(ctx context.Context, decide func(*session.Draft) error) (session.Session, error) {
+	return d.ChangeWith(ctx, decide)
+}
+
+// ChangeWith is Change together with further documents. If one of those has changed, it returns errs.ErrConflict: the caller must decide
+// on that anew.
+func (d *Session) ChangeWith(ctx context.Context, decide func(*session.Draft) error, with ...With) (session.Session, error) {
+	var last error
+	for i := range attempts {
+		if i > 0 {
+			if err := d.store.clock.Sleep(ctx, backoff(i)); err != nil {
+				return session.Session{}, err
+			}
+		}
+		if !d.loaded {
+			if _, err := d.Load(ctx); err != nil {
+				return session.Session{}, err
+			}
+		}
+		draft := session.NewDraft(&d.known)
+		if err := decide(draft); err != nil {
+			return session.Session{}, err
+		}
+		if draft.Unchanged {
+			return d.known, nil
+		}
+		err := d.swap(ctx, draft, with)
+		if err == nil {
+			return d.known, nil
+		}
+		if !errors.Is(err, errs.ErrConflict) && !errors.Is(err, errContended) {
+			return session.Session{}, fmt.Errorf("session %s: %w", d.id, err)
+		}
+		last = err
+		if err := d.refresh(ctx, err, len(with) > 0); err != nil {
+			return session.Session{}, err
+		}
+	}
+	return session.Session{}, errs.Retryable(fmt.Errorf("session %s: %d attempts lost: %w", d.id, attempts, last), 0)
+}
+
+// refresh reads again after a lost race. If the session itself has not moved, another document of the swap has.
+func (d *Session) refresh(ctx context.Context, lost error, others bool) error {
+	before := d.revision
+	if _, err := d.Load(ctx); err != nil {
+		return err
+	}
+	if others && errors.Is(lost, errs.ErrConflict) && d.revision.Equal(before) {
+		return fmt.Errorf("session %s: %w", d.id, errs.ErrConflict)
+	}
+	return nil
+}
+
+// backoff waits up to 5, 10, 20 … 320 ms, at random, so that racers part.
+func backoff(attempt int) time.Duration {
+	ceiling := 5 * time.Millisecond << min(attempt, 6)
+	return rand.N(ceiling) //nolint:gosec // jitter needs no secrecy
+}
+
+// swap commits a draft, and finds out what happened where the answer was lost.
+func (d *Session) swap(ctx context.Context, draft *session.Draft, with []With) error {
+	nonce := d.store.newID()
+	draft.Seal(nonce, d.store.clock.Now())
+	writes := []write{d.sessionWrite(draft.Session)}
+	if d.conversation != "" && d.revision.IsZero() {
+		writes = append(writes, d.headWrite())
+	}
+	for i := range draft.Created {
+		w, err := d.store.createMessage(ctx, &draft.Created[i], nonce)
+		if err != nil {
+			return err
+		}
+		writes = append(writes, w)
+	}
+	for i := range draft.Updated {
+		writes = append(writes, d.store.updateMessage(draft.Updated[i]))
+	}
+	for _, w := range with {
+		writes = append(writes, w.write)
+	}
+	revision, err := d.store.commit(ctx, writes...)
+	if errors.Is(err, errUnknown) {
+		return d.settle(ctx, draft, nonce, err)
+	}
+	if err != nil {
+		return err
+	}
+	d.known, d.revision = draft.Session, revision
+	return nil
+}
+
+func (d *Session) sessionWrite(next session.Session) write {
+	ref, revision := d.store.sessionRef(d.id), d.revision
+	return func(tx *firestore.Transaction) error {
+		if revision.IsZero() {
+			return tx.Create(ref, next)
+		}
+		return tx.Update(ref, fields(next), firestore.LastUpdateTime(revision))
+	}
+}
+
+func (d *Session) headWrite() write {
+	h := head{Key: d.conversation, SessionID: d.id, UpdatedAt: d.store.clock.Now()}
+	ref := d.store.headRef(d.conversation)
+	return func(tx *firestore.Transaction) error { return tx.Create(ref, h) }
+}
+
+// settleFor is how long the question after a lost answer may take, even if the handler's own time is over.
+const settleFor = 5 * time.Second
+
+// settle reads what became of a commit whose answer was lost: nil if it went through, errs.ErrConflict if another swap came first or
+// nobody can tell any more (deciding again is then safe: a claim finds itself as holder, and what creates messages is told by them),
+// the original error if nothing was written.
+func (d *Session) settle(ctx context.Context, draft *session.Draft, nonce string, lost error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleFor)
+	defer cancel()
+	before := d.revision
+	now, err := d.Load(ctx)
+	switch {
+	case errors.Is(err, errs.ErrNotFound):
+		return lost
+	case err != nil:
+		return fmt.Errorf("%w; and asking failed: %w", lost, err)
+	case now.Swap == nonce:
+		return nil
+	case d.revision.Equal(before):
+		return lost
+	}
+	if len(draft.Created) > 0 {
+		stored, err := d.store.wroteMessage(ctx, draft.Created[0], nonce)
+		if err != nil {
+			return err
+		}
+		if stored {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: %w", errs.ErrConflict, lost)
+}
+
+// Since reads the messages with a seq above after, up to the session's last as this handle knows it, in their order.
+func (d *Session) Since(ctx context.Context, after int64) ([]message.Message, error) {
+	if !d.loaded {
+		if _, err := d.Load(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return d.store.messages(ctx, d.id, after+1, d.known.Seq)
+}
