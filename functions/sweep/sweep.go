@@ -1,0 +1,118 @@
+// Package sweep is the function that finds what was left behind and wakes it again: Cloud Scheduler publishes to the topic sweeps every
+// minute. It reads only what is outstanding and overdue, never all sessions.
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/GoogleCloudPlatform/functions-framework-go/functions"
+	cloudevents "github.com/cloudevents/sdk-go/v2"
+
+	"kesoku.dev/shared/boot"
+	"kesoku.dev/shared/bus"
+	"kesoku.dev/shared/errs"
+	"kesoku.dev/shared/message"
+	"kesoku.dev/shared/session"
+)
+
+func init() { functions.CloudEvent("sweep", boot.Event("sweep", New)) }
+
+// perShard bounds what one sweep takes up from each shard; the rest is the next sweep's.
+const perShard = 100
+
+// New wires the function.
+func New(_ context.Context, b *boot.Base, _ *boot.Vars) (func(context.Context, cloudevents.Event) error, error) {
+	s := &sweeper{b}
+	return bus.Handle(b.Log, b.Store, s.handle), nil
+}
+
+type sweeper struct{ *boot.Base }
+
+// handle sweeps every shard; what fails in one does not keep it from the others.
+func (s *sweeper) handle(ctx context.Context, _ bus.Sweep, _ bus.Delivery) error {
+	now := s.Clock.Now()
+	var problems []error
+	events, sessions := 0, 0
+	for shard := range session.WakeShards {
+		n, err := s.events(ctx, shard, now)
+		events += n
+		problems = append(problems, err)
+		n, err = s.sessions(ctx, shard, now)
+		sessions += n
+		problems = append(problems, err)
+	}
+	s.Log.InfoContext(ctx, "swept", "events", events, "sessions", sessions)
+	return errors.Join(problems...)
+}
+
+// events wakes the pipeline for events whose own wake-up was lost.
+func (s *sweeper) events(ctx context.Context, shard int, now time.Time) (int, error) {
+	due, err := s.Store.DueEvents(ctx, shard, now, perShard)
+	for _, e := range due {
+		err = errors.Join(err, s.Bus.Publish(ctx, bus.TopicInbound, bus.Inbound{Route: e.Record.RouteID, Event: e.Record.Key}))
+	}
+	return len(due), err
+}
+
+// sessions wakes turns and deliveries that should have moved by now.
+func (s *sweeper) sessions(ctx context.Context, shard int, now time.Time) (int, error) {
+	due, err := s.Store.DueSessions(ctx, shard, now, perShard)
+	if err != nil {
+		return 0, err
+	}
+	var problems []error
+	for i := range due {
+		if err := s.wake(ctx, &due[i], now); err != nil {
+			problems = append(problems, fmt.Errorf("sweep session %s: %w", due[i].ID, err))
+		}
+	}
+	return len(due), errors.Join(problems...)
+}
+
+func (s *sweeper) wake(ctx context.Context, one *session.Session, now time.Time) error {
+	var problems []error
+	if one.TurnWork() && !one.TurnLease.Live(now) {
+		problems = append(problems, s.requeue(ctx, one.ID), s.Bus.Publish(ctx, bus.TopicTurns, bus.Wake{Session: one.ID}))
+	}
+	if one.SendWork() && !one.SendLease.Live(now) {
+		problems = append(problems, s.Bus.Publish(ctx, bus.TopicDeliveries, bus.Wake{Session: one.ID}))
+	}
+	return errors.Join(problems...)
+}
+
+// requeue puts the prompts of an orphaned turn back (L4): what is processing, older than 300 s, and whose lease has expired. A live lease
+// is never taken, however old its prompts are. Of two sweeps that see the same turn exactly one puts it back.
+func (s *sweeper) requeue(ctx context.Context, id string) error {
+	ledger := s.Store.Session(id)
+	_, err := ledger.Change(ctx, func(d *session.Draft) error {
+		now := s.Clock.Now()
+		d.Unchanged = true
+		if d.Turn == nil || d.TurnLease.Live(now) || !d.TurnLease.Held() {
+			return nil
+		}
+		prompts, err := ledger.Since(ctx, d.Turn.FirstSeq-1)
+		if err != nil {
+			return err
+		}
+		for _, m := range prompts {
+			if m.Turn != d.Turn.Number || m.Status != message.StatusProcessing || now.Sub(m.Timestamp) <= session.OrphanAge {
+				continue
+			}
+			if err := d.Move(&m, message.Requeue); err != nil {
+				return err
+			}
+			d.Unchanged = false
+		}
+		if !d.Unchanged {
+			d.Orphan()
+		}
+		return nil
+	})
+	if errors.Is(err, errs.ErrNotFound) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,145 @@
+package turn
+
+import (
+	"context"
+	"time"
+
+	"kesoku.dev/shared/locale"
+	"kesoku.dev/shared/message"
+	"kesoku.dev/shared/session"
+)
+
+// nudgeText is M5.10: what a model is told that answered nothing.
+const nudgeText = "Your previous response had empty content. Answer the user now, with text."
+
+// conclude ends the turn with the model's text; a blank one is nudged once per turn and then replaced by a fixed text.
+func (r *run) conclude(ctx context.Context, a answer) (next, error) {
+	if a.blank() && !r.s.Turn.Nudged {
+		return goOn, r.nudge(ctx, a)
+	}
+	if a.blank() {
+		a.text = r.texts().EmptyReply()
+	}
+	return turnOver, r.finish(ctx, a)
+}
+
+func (r *run) nudge(ctx context.Context, a answer) error {
+	r.log.WarnContext(ctx, "empty answer: nudging the model")
+	return r.change(ctx, func(d *session.Draft) error {
+		step := d.Turn.Step + 1
+		d.Create(r.author().Nudge(r.spot(step, 0), nudgeText))
+		d.Stored(step, 0)
+		d.Spent(a.usage.Prompt, a.usage.Total)
+		d.Turn.Nudged = true
+		return nil
+	})
+}
+
+// finish stores the final reply, ends the prompts and the turn, and lets go if nothing waits: one swap. Somebody who pressed Stop
+// before it is heeded; a new prompt is not, for the answer is there.
+func (r *run) finish(ctx context.Context, a answer) error {
+	err := r.change(ctx, func(d *session.Draft) error {
+		if d.Turn.Stopped {
+			return errInterrupted
+		}
+		step := d.Turn.Step + 1
+		r.thoughtIn(d, a, step)
+		d.Spent(a.usage.Prompt, a.usage.Total)
+		d.Create(r.author().FinalReply(r.spot(step, 0), a.text, d.Metrics(r.Clock.Now()), a.textSig))
+		return r.endIn(d, message.Finish)
+	})
+	if err != nil {
+		return err
+	}
+	r.log.InfoContext(ctx, "turn finished", "truncated", a.truncated)
+	return r.deliver(ctx)
+}
+
+// fail ends the turn for good: its prompts are in error, and people are told why.
+func (r *run) fail(ctx context.Context, why locale.Reason) error {
+	err := r.change(ctx, func(d *session.Draft) error {
+		d.Create(r.author().CrashNotice(r.spot(d.Turn.Step+1, 0), r.texts().CrashNotice(why)))
+		return r.endIn(d, message.Fail)
+	})
+	if err != nil {
+		return err
+	}
+	r.log.ErrorContext(ctx, "turn failed", "reason", why)
+	return r.deliver(ctx)
+}
+
+// stop ends the turn because somebody pressed Stop.
+func (r *run) stop(ctx context.Context) error {
+	err := r.change(ctx, func(d *session.Draft) error {
+		if err := r.abandonCalls(d); err != nil {
+			return err
+		}
+		d.Create(r.author().Notification(r.spot(d.Turn.Step+1, 0), r.texts().StoppedBy(d.Turn.StoppedBy)))
+		return r.endIn(d, message.Interrupt)
+	})
+	if err != nil {
+		return err
+	}
+	r.log.InfoContext(ctx, "turn stopped")
+	return r.deliver(ctx)
+}
+
+// preempt ends the turn in favour of what waits, which begins at once.
+func (r *run) preempt(ctx context.Context) error {
+	err := r.change(ctx, func(d *session.Draft) error {
+		if err := r.abandonCalls(d); err != nil {
+			return err
+		}
+		return r.endIn(d, message.Interrupt)
+	})
+	if err != nil {
+		return err
+	}
+	r.log.InfoContext(ctx, "turn pre-empted")
+	return r.wakeDelivery(ctx)
+}
+
+// endIn moves the turn's prompts to their end and closes it.
+func (r *run) endIn(d *session.Draft, t message.Transition) error {
+	for _, seq := range d.Turn.Prompts {
+		m := r.messages[seq]
+		if err := d.Move(&m, t); err != nil {
+			return err
+		}
+	}
+	d.End(r.Clock.Now())
+	return nil
+}
+
+// abandonCalls marks the calls that never got a result.
+func (r *run) abandonCalls(d *session.Draft) error {
+	answered := map[string]bool{}
+	for _, m := range r.messages {
+		if m.Type == message.TypeToolResult {
+			answered[m.ParentID] = true
+		}
+	}
+	for _, m := range r.inOrder() {
+		if m.Turn == d.Turn.Number && m.Type == message.TypeToolCall && !answered[m.ID] && m.Status != message.StatusInterrupted {
+			if err := d.Move(&m, message.Preempt); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// pause lets go with the turn stored, to be gone on with from notBefore.
+func (r *run) pause(ctx context.Context, notBefore time.Time, retry bool) error {
+	err := r.change(ctx, func(d *session.Draft) error {
+		if retry {
+			d.Turn.Retries++
+		}
+		d.Pause(notBefore)
+		return nil
+	})
+	if err == nil {
+		r.log.InfoContext(ctx, "turn paused", "not_before", notBefore)
+	}
+	return err
+}

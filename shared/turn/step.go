@@ -1,0 +1,142 @@
+package turn
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"kesoku.dev/shared/message"
+	"kesoku.dev/shared/session"
+	"kesoku.dev/shared/tool"
+)
+
+// maxCalls bounds the calls of one step; a model that asks for more is told so by the calls beyond it failing.
+const maxCalls = 32
+
+// step stores the thought and all calls, runs the calls, and stores all results. Between the two commits a crash leaves calls without
+// results, which the next holder shows the model as interrupted and never runs again.
+func (r *run) step(ctx context.Context, a answer) error {
+	if len(a.calls) > maxCalls {
+		a.calls = a.calls[:maxCalls]
+	}
+	if !r.allowed(a.calls) {
+		r.log.WarnContext(ctx, "the model called a tool that the route does not offer")
+	}
+	stored, err := r.storeCalls(ctx, a)
+	if err != nil {
+		return err
+	}
+	r.failures = 0
+	if err := r.deliver(ctx); err != nil {
+		return err
+	}
+	scope := tool.Scope{SessionID: r.id, ConversationKey: r.s.ConversationKey, Now: r.Clock.Now()}
+	var outcomes []message.Outcome
+	err = r.watched(ctx, false, func(ctx context.Context) error {
+		outcomes = r.runCalls(ctx, scope, a.calls)
+		return ctx.Err() // outcomes of a handler whose time is over are not the tools' own
+	})
+	if err != nil {
+		return fmt.Errorf("tools of session %s: %w", r.id, err)
+	}
+	if err := r.storeResults(ctx, stored, outcomes); err != nil {
+		return err
+	}
+	return r.deliver(ctx)
+}
+
+// runCalls refuses what the route does not offer and has the toolbox run the rest.
+func (r *run) runCalls(ctx context.Context, scope tool.Scope, calls []message.Call) []message.Outcome {
+	out := make([]message.Outcome, len(calls))
+	var offered []message.Call
+	var at []int
+	for i, c := range calls {
+		if r.offers(c.Name) {
+			offered, at = append(offered, c), append(at, i)
+			continue
+		}
+		out[i] = message.Outcome{CallID: c.ID, Name: c.Name, Failed: true, Summary: "not offered",
+			Content: fmt.Sprintf("There is no tool %q here. Use only the tools you were given.", c.Name)}
+	}
+	for i, o := range r.Toolbox.Run(ctx, scope, offered) {
+		out[at[i]] = o
+	}
+	return out
+}
+
+func (r *run) offers(name string) bool {
+	for _, t := range r.tools() {
+		if t.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *run) allowed(calls []message.Call) bool {
+	for _, c := range calls {
+		if !r.offers(c.Name) {
+			return false
+		}
+	}
+	return true
+}
+
+// storeCalls commits thought and calls before any of them runs. An interruption that came meanwhile wins: nothing is stored.
+func (r *run) storeCalls(ctx context.Context, a answer) (calls []message.Message, err error) {
+	err = r.change(ctx, func(d *session.Draft) error {
+		if d.Interrupted() {
+			return errInterrupted
+		}
+		calls = nil
+		step := d.Turn.Step + 1
+		r.thoughtIn(d, a, step)
+		for i, c := range a.calls {
+			calls = append(calls, d.Create(r.author().ToolCall(r.spot(step, i), callText(c), c)))
+		}
+		d.Stored(step, len(a.calls))
+		d.Spent(a.usage.Prompt, a.usage.Total)
+		return nil
+	})
+	return calls, err
+}
+
+// thoughtIn stores what the model thought, and what it said besides its calls, as the step's thought.
+func (r *run) thoughtIn(d *session.Draft, a answer, step int) {
+	text := a.thought
+	if len(a.calls) > 0 && !a.blank() {
+		text = strings.TrimLeft(text+"\n\n"+strings.TrimSpace(a.text), "\n")
+	}
+	if strings.TrimSpace(text) == "" && len(a.thinkSig) == 0 {
+		return
+	}
+	d.Create(r.author().Thought(r.spot(step, 0), text, a.thinkSig))
+}
+
+// storeResults commits all results together, and lets what waits join behind them.
+func (r *run) storeResults(ctx context.Context, calls []message.Message, outcomes []message.Outcome) error {
+	return r.change(ctx, func(d *session.Draft) error {
+		for i, o := range outcomes {
+			at := r.spot(calls[i].Step, calls[i].Ordinal)
+			at.ParentID = calls[i].ID
+			d.Create(r.author().ToolResult(at, o))
+		}
+		if d.Turn.Stopped {
+			return nil
+		}
+		return r.joinIn(ctx, d, calls[0].Step)
+	})
+}
+
+// callText is a call as people and plain logs read it.
+func callText(c message.Call) string {
+	args := string(c.Arguments)
+	if len(args) > 2000 {
+		args = strings.ToValidUTF8(args[:2000], "") + "…"
+	}
+	if !utf8.ValidString(args) {
+		args = strings.ToValidUTF8(args, "�")
+	}
+	return fmt.Sprintf("Calling tool `%s` with arguments:\n```json\n%s\n```", c.Name, args)
+}
