@@ -1,0 +1,8 @@
+//go:build !linux
+
+package stack
+
+import "syscall"
+
+// groupOfItsOwn puts a child into its own process group. Only Linux can tie its life to the stack's.
+func groupOfItsOwn() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

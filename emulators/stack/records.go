@@ -1,0 +1,58 @@
+package stack
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"kesoku.dev/shared/message"
+	"kesoku.dev/shared/store"
+)
+
+const (
+	// lookEvery is how often the page's records are looked at: one small read by name.
+	lookEvery = 200 * time.Millisecond
+	// shown is how many messages of a session the page shows.
+	shown = 200
+)
+
+// records shows the page what the store keeps.
+type records struct{ store *store.Store }
+
+// Sessions implements page.Records.
+func (r records) Sessions(ctx context.Context, channelID string) ([]string, error) {
+	all, err := r.store.SessionsOf(ctx, channelID, 20)
+	ids := make([]string, len(all))
+	for i := range all {
+		ids[i] = all[i].ID
+	}
+	return ids, err
+}
+
+// Follow implements page.Records.
+func (r records) Follow(ctx context.Context, sessionID string) iter.Seq2[[]message.Message, error] {
+	return func(yield func([]message.Message, error) bool) {
+		ledger, seen := r.store.Session(sessionID), ""
+		tick := time.NewTicker(lookEvery)
+		defer tick.Stop()
+		for ctx.Err() == nil {
+			s, err := ledger.Load(ctx)
+			if err == nil && s.Swap != seen {
+				var all []message.Message
+				if all, err = ledger.Since(ctx, max(0, s.Seq-shown)); err == nil {
+					seen = s.Swap
+					if !yield(all, nil) {
+						return
+					}
+				}
+			}
+			if err != nil && !yield(nil, err) {
+				return
+			}
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+			}
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package stack
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"kesoku.dev/emulators/models"
+	"kesoku.dev/emulators/page"
+)
+
+// defaultPort is the page's, unless PORT moves it.
+const defaultPort = "8080"
+
+// Run runs the stack with its page until ctx ends.
+func Run(ctx context.Context, out io.Writer) error {
+	port := os.Getenv("PORT")
+	if port == "" {
+		port = defaultPort
+	}
+	l, err := Listen(port)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(out, "starting the Firestore and Pub/Sub emulators and the functions …")
+	begun := time.Now()
+	s, err := Start(ctx, Local(os.Stderr))
+	if err != nil {
+		_ = l.Close() // nothing was served on it
+		return err
+	}
+	pageCtx, closePage := context.WithCancel(context.WithoutCancel(ctx))
+	defer closePage()
+	url := serve(pageCtx, l, page.New(s.Chat, records{s.Store}))
+	s.greet(out, url, time.Since(begun))
+	<-ctx.Done()
+	fmt.Fprintln(out, "\nstopping …")
+	closePage()
+	s.Stop()
+	return nil
+}
+
+// Local are the options of a stack for people: a model that takes its time, this repository's configuration, a log on w.
+func Local(w io.Writer) Options {
+	self, err := os.Executable()
+	if err != nil {
+		self = os.Args[0]
+	}
+	level := slog.LevelWarn
+	if os.Getenv("VERBOSE") != "" {
+		level = slog.LevelInfo
+	}
+	functionLog := io.Discard
+	if os.Getenv("VERBOSE") != "" {
+		functionLog = w
+	}
+	files, err := ConfigFiles(os.DirFS(configDir()))
+	if err != nil {
+		files = map[string]string{}
+	}
+	return Options{
+		Command: []string{self}, Config: files, Models: models.Options{Pace: models.Lively()}, ModelKey: os.Getenv("GEMINI_API_KEY"),
+		FunctionLog: functionLog, Log: slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level})),
+	}
+}
+
+// configDir is where the configuration files are, seen from the repository's root.
+func configDir() string {
+	if dir := os.Getenv("KESOKU_CONFIG"); dir != "" {
+		return dir
+	}
+	return filepath.Join("infra", "config")
+}
+
+// ConfigFiles reads all files of a configuration folder.
+func ConfigFiles(dir fs.FS) (map[string]string, error) {
+	files := map[string]string{}
+	err := fs.WalkDir(dir, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(dir, path)
+		files[path] = string(text)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the configuration: %w", err)
+	}
+	return files, nil
+}
+
+// greet prints where everything is.
+func (s *Stack) greet(out io.Writer, url string, took time.Duration) {
+	model := "stand-in at " + s.URLs.Models
+	if s.opts.ModelKey != "" {
+		model = "the Gemini API, by GEMINI_API_KEY"
+	}
+	fmt.Fprintf(out, `
+Kesoku runs (%.1f s). Ctrl-C ends it.
+
+  page       %s
+  webhook    %s
+  Chat API   %s   (stand-in; certificates under /certs/, faults under /control/faults)
+  model      %s
+  storage    %s   (stand-in)
+  Firestore  %s   project %s
+  Pub/Sub    %s
+  sample     %s   (a page to have read)
+`, took.Seconds(), url, s.URLs.Webhook, s.URLs.ChatAPI, model, s.URLs.Storage, s.URLs.Firestore, s.opts.Project, s.URLs.PubSub, s.URLs.Sample)
+}
+
+var _ http.Handler = http.HandlerFunc(sample)
