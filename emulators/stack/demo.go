@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/api/chat/v1"
-
 	"kesoku.dev/emulators/googlechat/wire"
 	"kesoku.dev/emulators/googlechat/world"
 	"kesoku.dev/shared/message"
@@ -47,6 +45,7 @@ func (s *Stack) ask(ctx context.Context, out io.Writer, space string, who world.
 	changes := s.Chat.Subscribe(ctx)
 	fmt.Fprintf(out, "%s: %s\n", who.DisplayName, text)
 	begun := time.Now()
+	//nolint:contextcheck // a person does not take back a message when we stop looking
 	if _, err := s.Chat.Post(world.Post{User: who.Name, Space: space, Text: text}); err != nil {
 		return fmt.Errorf("post %q: %w", text, err)
 	}
@@ -68,14 +67,18 @@ func (s *Stack) ask(ctx context.Context, out io.Writer, space string, who world.
 }
 
 func printCards(out io.Writer, m *wire.Message) {
-	var cards []*chat.CardWithId
+	var cards []struct {
+		Card struct {
+			Header struct {
+				Title string `json:"title"`
+			} `json:"header"`
+		} `json:"card"`
+	}
 	if len(m.CardsV2) == 0 || json.Unmarshal(m.CardsV2, &cards) != nil {
 		return
 	}
 	for _, c := range cards {
-		if c.Card != nil && c.Card.Header != nil {
-			fmt.Fprintf(out, "  [card] %s\n", c.Card.Header.Title)
-		}
+		fmt.Fprintf(out, "  [card] %s\n", c.Card.Header.Title)
 	}
 }
 

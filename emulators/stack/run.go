@@ -6,9 +6,11 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"kesoku.dev/emulators/models"
@@ -16,17 +18,20 @@ import (
 )
 
 // defaultPort is the page's, unless PORT moves it.
-const defaultPort = "8080"
+const defaultPort = 8080
 
 // Run runs the stack with its page until ctx ends.
 func Run(ctx context.Context, out io.Writer) error {
-	port := os.Getenv("PORT")
-	if port == "" {
-		port = defaultPort
+	port := defaultPort
+	if p := os.Getenv("PORT"); p != "" {
+		var err error
+		if port, err = strconv.Atoi(p); err != nil || port < 0 || port > 65535 {
+			return fmt.Errorf("PORT is %q: write a number from 0 to 65535", p)
+		}
 	}
-	l, err := Listen(port)
+	l, err := page.Listen(ctx, port)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; set PORT to another", err)
 	}
 	fmt.Fprintln(out, "starting the Firestore and Pub/Sub emulators and the functions …")
 	begun := time.Now()
@@ -115,4 +120,10 @@ Kesoku runs (%.1f s). Ctrl-C ends it.
 `, took.Seconds(), url, s.URLs.Webhook, s.URLs.ChatAPI, model, s.URLs.Storage, s.URLs.Firestore, s.opts.Project, s.URLs.PubSub, s.URLs.Sample)
 }
 
-var _ http.Handler = http.HandlerFunc(sample)
+// serve runs a handler on a listener until ctx ends and returns its URL.
+func serve(ctx context.Context, l net.Listener, h http.Handler) string {
+	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = server.Serve(l) }() // ends with ErrServerClosed
+	context.AfterFunc(ctx, func() { _ = server.Close() })
+	return "http://" + l.Addr().String()
+}

@@ -25,6 +25,7 @@ import (
 	"kesoku.dev/emulators/googlechat/hook"
 	"kesoku.dev/emulators/models"
 	"kesoku.dev/emulators/oauth"
+	"kesoku.dev/emulators/process"
 	"kesoku.dev/emulators/storage"
 	"kesoku.dev/shared/clock"
 	"kesoku.dev/shared/store"
@@ -72,7 +73,7 @@ type Stack struct {
 	Chat      *googlechat.Server
 	Store     *store.Store
 	PubSub    *pubsub.Client
-	Functions map[string]*Child
+	Functions map[string]*process.Process
 	URLs      URLs
 
 	opts      Options
@@ -100,7 +101,7 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 	if o.FunctionLog == nil {
 		o.FunctionLog = io.Discard
 	}
-	s := &Stack{opts: o, Functions: map[string]*Child{}}
+	s := &Stack{opts: o, Functions: map[string]*process.Process{}}
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.cancel = cancel
 	if err := s.start(ctx, life); err != nil {
@@ -161,7 +162,7 @@ func (unstaged) Put(context.Context, string, []byte, string) (string, error) {
 	return "", errors.New("the stack itself stores no messages")
 }
 
-func (s *Stack) startStandIns(_, life context.Context) error {
+func (s *Stack) startStandIns(ctx, life context.Context) error {
 	tokens, err := oauth.New(account)
 	if err != nil {
 		return err
@@ -181,7 +182,7 @@ func (s *Stack) startStandIns(_, life context.Context) error {
 		{&s.URLs.Token, tokens},
 		{&s.URLs.Sample, http.HandlerFunc(sample)},
 	} {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 		if err != nil {
 			return fmt.Errorf("listen for a stand-in: %w", err)
 		}

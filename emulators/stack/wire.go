@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 
 	"kesoku.dev/emulators/bridge"
 	"kesoku.dev/emulators/googlechat/hook"
+	"kesoku.dev/emulators/process"
 	"kesoku.dev/emulators/scheduler"
 	"kesoku.dev/shared/bus"
 	"kesoku.dev/shared/config"
@@ -32,7 +32,7 @@ func (s *Stack) startFunctions(ctx, _ context.Context) error {
 	var failed error
 	for _, name := range Functions() {
 		wait.Go(func() {
-			child, err := startChild(ctx, name, s.opts.Command, s.environ(), s.opts.FunctionLog, s.opts.Log)
+			child, err := process.Start(ctx, name, s.opts.Command, s.environ(), s.opts.FunctionLog, s.opts.Log)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -152,13 +152,4 @@ func sample(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, `<!doctype html><title>Kesoku</title><h1>Kesoku</h1>
 <p>An AI agent that lives where people already talk, and runs on nothing that has to be kept alive.</p>
 <p>A message is stored, decided on, answered in a turn and delivered: four functions that forget everything between two calls.</p>`)
-}
-
-// Listen opens the page's port; 0 picks a free one.
-func Listen(port string) (net.Listener, error) {
-	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", port))
-	if err != nil {
-		return nil, fmt.Errorf("port %s cannot be had, set PORT to another: %w", port, err)
-	}
-	return l, nil
 }

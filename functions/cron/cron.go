@@ -78,12 +78,12 @@ func (c *cron) fire(ctx context.Context, route config.Route, job config.Job, due
 		return "", err
 	}
 	record := store.Firing{ID: firing, Job: job.Name, DueAt: due, SessionID: s.ID, FiredAt: now, ExpireAt: now.Add(keepFirings)}
-	_, err = ledger.ChangeWith(ctx, func(d *session.Draft) error {
+	_, err = ledger.Fire(ctx, record, func(d *session.Draft) error {
 		if d.ID != s.ID {
 			return errs.Retryable(fmt.Errorf("cron job %q: its conversation has another session now", job.Name), 0)
 		}
 		return c.prompt(d, route, job, firing, now)
-	}, c.Store.Fired(record))
+	})
 	switch {
 	case errors.Is(err, errFired), errors.Is(err, errs.ErrConflict):
 		// Its prompt may sit in an older session that /clear left behind; the sweep wakes that one if need be.

@@ -147,7 +147,11 @@ func statusOf(err error) int {
 
 // take stores one event and wakes the pipeline. A duplicate is announced too: whoever stored it may have died before that.
 func (h *hook) take(ctx context.Context, e chat.Event) error {
-	r := chat.NewRecord(e, h.clock.Now())
+	now := h.clock.Now()
+	if e.At.IsZero() {
+		e.At = now // some events come without a time
+	}
+	r := chat.NewRecord(e, now)
 	err := h.events.PutEvent(ctx, r)
 	duplicate := errors.Is(err, errs.ErrExists)
 	if err != nil && !duplicate {

@@ -52,7 +52,7 @@ func (s *sweeper) handle(ctx context.Context, _ bus.Sweep, _ bus.Delivery) error
 func (s *sweeper) events(ctx context.Context, shard int, now time.Time) (int, error) {
 	due, err := s.Store.DueEvents(ctx, shard, now, perShard)
 	for _, e := range due {
-		err = errors.Join(err, s.Bus.Publish(ctx, bus.TopicInbound, bus.Inbound{Route: e.Record.RouteID, Event: e.Record.Key}))
+		err = errors.Join(err, s.Bus.Publish(ctx, bus.TopicInbound, bus.Inbound{Route: e.RouteID, Event: e.Key}))
 	}
 	return len(due), err
 }

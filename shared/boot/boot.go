@@ -13,9 +13,6 @@ import (
 	"os"
 	"sync"
 
-	"cloud.google.com/go/firestore"
-	"cloud.google.com/go/pubsub/v2"
-	"cloud.google.com/go/storage"
 	cloudevents "github.com/cloudevents/sdk-go/v2"
 	"github.com/google/uuid"
 
@@ -40,42 +37,31 @@ type Base struct {
 	Going context.Context
 }
 
-// Clients are the connections a Base is made of.
-type Clients struct {
-	Firestore *firestore.Client
-	PubSub    *pubsub.Client
-	Storage   *storage.Client
-}
-
-// Assemble makes a Base of connections.
-func Assemble(c Clients, bucket string, ck clock.Clock, log *slog.Logger, going context.Context) (*Base, error) {
-	b := &Base{Clock: ck, NewID: uuid.NewString, Draw: rand.Float64, Log: log, Going: going}
-	var errBlob, errStore, errBus, errConfig error
-	b.Blob, errBlob = blob.New(c.Storage, bucket)
-	b.Store, errStore = store.New(c.Firestore, b.Blob, ck, b.NewID)
-	b.Bus, errBus = bus.NewPublisher(c.PubSub)
-	b.Config, errConfig = config.NewSource(b.Store, ck, log)
-	if err := errors.Join(errBlob, errStore, errBus, errConfig); err != nil {
+// Assemble makes a Base of its parts.
+func Assemble(going context.Context, st *store.Store, publisher *bus.Publisher, files *blob.Store, ck clock.Clock, log *slog.Logger) (*Base, error) {
+	source, err := config.NewSource(st, ck, log)
+	if err != nil {
 		return nil, err
 	}
-	return b, nil
+	return &Base{
+		Store: st, Bus: publisher, Blob: files, Config: source, Clock: ck, NewID: uuid.NewString, Draw: rand.Float64, Log: log, Going: going,
+	}, nil
 }
 
 // connect dials what the environment names. The SDKs find the emulators by their own variables.
-func connect(ctx context.Context, v *Vars, log *slog.Logger, going context.Context) (*Base, error) {
+func connect(ctx, going context.Context, v *Vars, log *slog.Logger) (*Base, error) {
 	project, bucket := v.Required("GOOGLE_CLOUD_PROJECT"), v.Required("STAGING_BUCKET")
 	if err := v.Err(); err != nil {
 		return nil, err
 	}
-	var c Clients
-	var errF, errP, errS error
-	c.Firestore, errF = firestore.NewClient(ctx, project)
-	c.PubSub, errP = pubsub.NewClient(ctx, project)
-	c.Storage, errS = storage.NewClient(ctx)
-	if err := errors.Join(errF, errP, errS); err != nil {
+	ck := clock.System{}
+	files, errFiles := blob.Connect(ctx, bucket)
+	publisher, errBus := bus.Connect(ctx, project)
+	st, errStore := store.Connect(ctx, project, files, ck, uuid.NewString)
+	if err := errors.Join(errFiles, errBus, errStore); err != nil {
 		return nil, fmt.Errorf("connect to project %s: %w", project, err)
 	}
-	return Assemble(c, bucket, clock.System{}, log, going)
+	return Assemble(going, st, publisher, files, ck, log)
 }
 
 // instance is one function in this process.
@@ -104,7 +90,7 @@ func (i *instance[T]) get(ctx context.Context) (T, error) {
 	// The clients outlive the request that made them.
 	ctx = context.WithoutCancel(ctx)
 	vars := Environ()
-	base, err := connect(ctx, vars, i.log, i.drain.going)
+	base, err := connect(ctx, i.drain.going, vars, i.log)
 	if err != nil {
 		return none, fmt.Errorf("start function %s: %w", i.name, err)
 	}

@@ -19,7 +19,9 @@ type Vars struct {
 func Environ() *Vars { return &Vars{get: os.Getenv} }
 
 // VarsOf reads a map, for hosts that run several functions in one process.
-func VarsOf(m map[string]string) *Vars { return &Vars{get: func(name string) string { return m[name] }} }
+func VarsOf(m map[string]string) *Vars {
+	return &Vars{get: func(name string) string { return m[name] }}
+}
 
 // Required returns a variable that must not be empty.
 func (v *Vars) Required(name string) string {

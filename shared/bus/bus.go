@@ -73,6 +73,15 @@ func NewPublisher(client *pubsub.Client) (*Publisher, error) {
 	return p, nil
 }
 
+// Connect returns a publisher for the project. The SDK finds the emulator by PUBSUB_EMULATOR_HOST.
+func Connect(ctx context.Context, project string) (*Publisher, error) {
+	client, err := pubsub.NewClient(ctx, project)
+	if err != nil {
+		return nil, fmt.Errorf("connect to Pub/Sub of %s: %w", project, err)
+	}
+	return NewPublisher(client)
+}
+
 // Publish returns once Pub/Sub has the wake-up. An error is retryable: the caller must not ack what the wake-up was to continue.
 func (p *Publisher) Publish(ctx context.Context, topic Topic, wake any) error {
 	data, err := json.Marshal(wake)

@@ -36,6 +36,12 @@ type Record struct {
 	Outcome string `json:"outcome" firestore:"outcome"`
 }
 
+// Stored is a record as it was read, with the revision that proves it unchanged when it is settled.
+type Stored struct {
+	Record
+	Revision time.Time
+}
+
 // NewRecord is the event as it arrives at now.
 func NewRecord(e Event, now time.Time) Record {
 	key := e.Key()

@@ -151,7 +151,7 @@ func (r *run) steps(turn int) []message.Message {
 // card is what people see of a turn: while it runs with a Stop button, after its end with what it cost.
 func (r *run) card(turn int, steps []message.Message, end *message.Message) render.Card {
 	t := r.texts()
-	c := render.Card{State: r.stateOf(turn, end)}
+	c := render.Card{State: r.stateOf(turn, end), Earlier: t.EarlierSteps}
 	live := c.State == render.StateRunning
 	c.Steps = stepsOf(steps, live, t)
 	c.Fold = t.Fold(len(c.Steps))
@@ -220,7 +220,8 @@ func stepsOf(steps []message.Message, live bool, t locale.Texts) []render.Step {
 			s := render.Step{Kind: render.StepTool, State: render.StateRunning, Title: m.Metadata.ToolName, Detail: bound(string(m.Metadata.ToolArguments), maxArgs)}
 			switch res, ok := results[m.ID]; {
 			case ok && res.Metadata.ToolFailed:
-				s.State, s.Result = render.StateFailed, bound(res.Metadata.ToolResult, maxResult)
+				// What went wrong is for the model; it may hold what people should not read in a card.
+				s.State, s.Result = render.StateFailed, t.ToolFailed()
 			case ok:
 				s.State, s.Result = render.StateDone, bound(res.Metadata.ToolResult, maxResult)
 			case !live || m.Step < last || m.Status == message.StatusInterrupted:

@@ -50,20 +50,7 @@ type Deliverer struct {
 
 // New returns a Deliverer, or an error that names every missing dependency.
 func New(d Deps) (*Deliverer, error) {
-	var problems []error
-	need := func(name string, missing bool) {
-		if missing {
-			problems = append(problems, fmt.Errorf("deliver.New: %s is missing", name))
-		}
-	}
-	need("Open", d.Open == nil)
-	need("Bus", d.Bus == nil)
-	need("Adapters", len(d.Adapters) == 0)
-	need("Clock", d.Clock == nil)
-	need("NewID", d.NewID == nil)
-	need("Log", d.Log == nil)
-	need("Going", d.Going == nil)
-	if err := errors.Join(problems...); err != nil {
+	if err := errs.Unset("deliver.New", d); err != nil {
 		return nil, err
 	}
 	return &Deliverer{Deps: d, pace: newPace()}, nil

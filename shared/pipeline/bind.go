@@ -21,7 +21,7 @@ func (f *flow) open() {
 	b := chat.Binding{Ownership: f.route.Session.Ownership, Lane: f.route.Session.Lane, CustomKey: f.route.Session.CustomKey}
 	key := b.ConversationKey(&e.Event)
 	f.ledger = f.Conversations.Conversation(key, func() session.Session {
-		return session.New(f.NewID(), key, e.Record.RouteID, e.Platform, e.ChannelID, e.Direct, f.Clock.Now())
+		return session.New(f.NewID(), key, e.RouteID, e.Platform, e.ChannelID, e.Direct, f.Clock.Now())
 	})
 }
 
@@ -46,13 +46,13 @@ func (f *flow) commit(ctx context.Context, outcome string, topic bus.Topic, deci
 		f.session = s.ID
 	}
 	event.Settle(f.decision, outcome, f.session)
-	_, err := f.ledger.ChangeWith(ctx, func(d *session.Draft) error {
+	_, err := f.ledger.Settle(ctx, event, func(d *session.Draft) error {
 		if d.ID != f.session {
 			// The conversation got a session, or a new one, since; the event must name the right one.
 			return errMoved
 		}
 		return decide(d)
-	}, f.Events.Settled(event))
+	})
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,7 @@ func (f *flow) press(ctx context.Context) error {
 	}
 	f.ledger = f.Conversations.Session(a.Params["session"])
 	s, err := f.ledger.Load(ctx)
-	if errors.Is(err, errs.ErrNotFound) || (err == nil && s.RouteID != f.event.Record.RouteID) {
+	if errors.Is(err, errs.ErrNotFound) || (err == nil && s.RouteID != f.event.RouteID) {
 		f.log.WarnContext(ctx, "stop refused: the session is not this channel's", "session", a.Params["session"])
 		return f.drop(ctx, OutcomeIgnored)
 	}

@@ -19,21 +19,20 @@ import (
 	"kesoku.dev/shared/message"
 	"kesoku.dev/shared/pipeline/activation"
 	"kesoku.dev/shared/session"
-	"kesoku.dev/shared/store"
 )
 
 // Events is where events are stored.
 type Events interface {
-	PendingEvents(ctx context.Context, routeID string, limit int) ([]store.Event, error)
-	Event(ctx context.Context, key string) (store.Event, error)
-	SettleEvent(ctx context.Context, e store.Event) error
-	Settled(e store.Event) store.With
+	PendingEvents(ctx context.Context, routeID string, limit int) ([]chat.Stored, error)
+	Event(ctx context.Context, key string) (chat.Stored, error)
+	SettleEvent(ctx context.Context, e chat.Stored) error
 }
 
 // Ledger is one session's record.
 type Ledger interface {
 	Load(ctx context.Context) (session.Session, error)
-	ChangeWith(ctx context.Context, decide func(*session.Draft) error, with ...store.With) (session.Session, error)
+	// Settle changes the session and settles the event in one swap; errs.ErrConflict means that somebody settled it first.
+	Settle(ctx context.Context, e chat.Stored, decide func(*session.Draft) error) (session.Session, error)
 }
 
 // Conversations finds sessions.
@@ -80,22 +79,7 @@ type Pipeline struct {
 
 // New returns a Pipeline, or an error that names every missing dependency.
 func New(d Deps) (*Pipeline, error) {
-	var problems []error
-	need := func(name string, missing bool) {
-		if missing {
-			problems = append(problems, fmt.Errorf("pipeline.New: %s is missing", name))
-		}
-	}
-	need("Events", d.Events == nil)
-	need("Conversations", d.Conversations == nil)
-	need("Config", d.Config == nil)
-	need("Bus", d.Bus == nil)
-	need("Media", d.Media == nil)
-	need("Clock", d.Clock == nil)
-	need("NewID", d.NewID == nil)
-	need("Draw", d.Draw == nil)
-	need("Log", d.Log == nil)
-	if err := errors.Join(problems...); err != nil {
+	if err := errs.Unset("pipeline.New", d); err != nil {
 		return nil, err
 	}
 	return &Pipeline{Deps: d, rule: activation.Rule{Draw: d.Draw}}, nil
@@ -169,7 +153,7 @@ func (p *Pipeline) wakeAgain(ctx context.Context, wake bus.Inbound) error {
 }
 
 // settle takes one event through the stages.
-func (p *Pipeline) settle(ctx context.Context, e store.Event) error {
+func (p *Pipeline) settle(ctx context.Context, e chat.Stored) error {
 	active, err := p.Config.Active(ctx)
 	if err != nil {
 		return err

@@ -8,7 +8,6 @@ import (
 	"kesoku.dev/shared/chat"
 	"kesoku.dev/shared/config"
 	"kesoku.dev/shared/errs"
-	"kesoku.dev/shared/store"
 )
 
 // stage is one step of the pipeline. It may settle the event, which ends its way, or change what later stages see.
@@ -45,7 +44,7 @@ const (
 // flow is one event on its way.
 type flow struct {
 	*Pipeline
-	event    store.Event
+	event    chat.Stored
 	route    config.Route
 	decision chat.Decision
 	ledger   Ledger

@@ -14,13 +14,8 @@ import (
 
 	"kesoku.dev/shared/chat"
 	"kesoku.dev/shared/errs"
+	"kesoku.dev/shared/session"
 )
-
-// Event is a stored event with the revision it was read at.
-type Event struct {
-	chat.Record
-	revision time.Time
-}
 
 func (s *Store) eventRef(key string) *firestore.DocumentRef {
 	return s.client.Collection(colEvents).Doc(key)
@@ -42,33 +37,33 @@ func (s *Store) PutEvent(ctx context.Context, r chat.Record) error {
 }
 
 // Event reads one event, settled or not.
-func (s *Store) Event(ctx context.Context, key string) (Event, error) {
+func (s *Store) Event(ctx context.Context, key string) (chat.Stored, error) {
 	snap, err := s.eventRef(key).Get(ctx)
 	if err != nil {
-		return Event{}, readError("event "+key, err)
+		return chat.Stored{}, readError("event "+key, err)
 	}
 	return eventOf(snap)
 }
 
 // PendingEvents reads up to limit unsettled events of a route, in the order of the platform's clock. An event that was acknowledged
 // before another was sent is always among them or settled, so that whoever settles them in this order keeps the room's order.
-func (s *Store) PendingEvents(ctx context.Context, routeID string, limit int) ([]Event, error) {
+func (s *Store) PendingEvents(ctx context.Context, routeID string, limit int) ([]chat.Stored, error) {
 	q := s.client.Collection(colEvents).Where("route_id", "==", routeID).Where("pending", "==", true).Limit(limit)
 	return s.events(ctx, q, "pending events of "+routeID)
 }
 
 // DueEvents reads up to limit events of one shard that nobody has settled in time.
-func (s *Store) DueEvents(ctx context.Context, shard int, now time.Time, limit int) ([]Event, error) {
+func (s *Store) DueEvents(ctx context.Context, shard int, now time.Time, limit int) ([]chat.Stored, error) {
 	q := s.client.Collection(colEvents).Where("wake_shard", "==", shard).Where("wake_at", "<=", now).Limit(limit)
 	return s.events(ctx, q, fmt.Sprintf("due events of shard %d", shard))
 }
 
-func (s *Store) events(ctx context.Context, q firestore.Query, what string) ([]Event, error) {
+func (s *Store) events(ctx context.Context, q firestore.Query, what string) ([]chat.Stored, error) {
 	snaps, err := q.Documents(ctx).GetAll()
 	if err != nil {
 		return nil, readError(what, err)
 	}
-	out := make([]Event, 0, len(snaps))
+	out := make([]chat.Stored, 0, len(snaps))
 	for _, snap := range snaps {
 		e, err := eventOf(snap)
 		if err != nil {
@@ -76,25 +71,27 @@ func (s *Store) events(ctx context.Context, q firestore.Query, what string) ([]E
 		}
 		out = append(out, e)
 	}
-	slices.SortFunc(out, func(a, b Event) int {
+	slices.SortFunc(out, func(a, b chat.Stored) int {
 		return cmp.Or(a.At.Compare(b.At), a.ReceivedAt.Compare(b.ReceivedAt), cmp.Compare(a.Key, b.Key))
 	})
 	return out, nil
 }
 
-func eventOf(snap *firestore.DocumentSnapshot) (Event, error) {
-	e := Event{revision: snap.UpdateTime}
+func eventOf(snap *firestore.DocumentSnapshot) (chat.Stored, error) {
+	e := chat.Stored{Revision: snap.UpdateTime}
 	if err := snap.DataTo(&e.Record); err != nil {
-		return Event{}, errs.Permanentf("event %s is not readable: %w", snap.Ref.ID, err)
+		return chat.Stored{}, errs.Permanentf("event %s is not readable: %w", snap.Ref.ID, err)
 	}
 	return e, nil
 }
 
-// Settled is the part of a swap that settles an event: it fails with errs.ErrConflict if somebody settled it first.
-func (s *Store) Settled(e Event) With { return With{s.settleWrite(e)} }
+// Settle is Change that settles an event in the same swap. If somebody settled it first, it is errs.ErrConflict: the caller must look anew.
+func (d *Session) Settle(ctx context.Context, e chat.Stored, decide func(*session.Draft) error) (session.Session, error) {
+	return d.change(ctx, decide, d.store.settleWrite(e))
+}
 
-func (s *Store) settleWrite(e Event) write {
-	ref, revision := s.eventRef(e.Key), e.revision
+func (s *Store) settleWrite(e chat.Stored) write {
+	ref, revision := s.eventRef(e.Key), e.Revision
 	updates := []firestore.Update{
 		{Path: "pending", Value: e.Pending}, {Path: "wake_at", Value: e.WakeAt}, {Path: "decision", Value: e.Decision},
 		{Path: "session_id", Value: e.SessionID}, {Path: "outcome", Value: e.Outcome},
@@ -105,7 +102,7 @@ func (s *Store) settleWrite(e Event) write {
 }
 
 // SettleEvent settles an event that changes nothing else. If somebody did it first, it is errs.ErrConflict.
-func (s *Store) SettleEvent(ctx context.Context, e Event) error {
+func (s *Store) SettleEvent(ctx context.Context, e chat.Stored) error {
 	_, err := s.commit(ctx, s.settleWrite(e))
 	if errors.Is(err, errs.ErrConflict) {
 		return fmt.Errorf("settle event %s: %w", e.Key, errs.ErrConflict)

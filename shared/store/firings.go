@@ -1,9 +1,12 @@
 package store
 
 import (
+	"context"
 	"time"
 
 	"cloud.google.com/go/firestore"
+
+	"kesoku.dev/shared/session"
 )
 
 // Firing is one run of a cron job: cronjobs/{id}. Its id is made of the job and the time it was due, so that however often a trigger is
@@ -17,8 +20,8 @@ type Firing struct {
 	ExpireAt  time.Time `firestore:"expire_at"`
 }
 
-// Fired is the part of a swap that stores a firing: it fails with errs.ErrConflict if the firing is there already.
-func (s *Store) Fired(f Firing) With {
-	ref := s.client.Collection(colFirings).Doc(f.ID)
-	return With{func(tx *firestore.Transaction) error { return tx.Create(ref, f) }}
+// Fire is Change that stores a firing in the same swap. If the firing is there already, it is errs.ErrConflict.
+func (d *Session) Fire(ctx context.Context, f Firing, decide func(*session.Draft) error) (session.Session, error) {
+	ref := d.store.client.Collection(colFirings).Doc(f.ID)
+	return d.change(ctx, decide, func(tx *firestore.Transaction) error { return tx.Create(ref, f) })
 }

@@ -100,19 +100,16 @@ func (d *Session) loadHead(ctx context.Context) error {
 	return nil
 }
 
-// With is a further document that changes in the same swap as a session.
-type With struct{ write write }
-
 // Change runs decide on the session until its draft is committed: again after each lost race, at most a dozen times, then the error is
 // retryable. An error of decide ends it with nothing written; a draft marked Unchanged ends it well. It returns the session as it then
 // stands.
 func (d *Session) Change(ctx context.Context, decide func(*session.Draft) error) (session.Session, error) {
-	return d.ChangeWith(ctx, decide)
+	return d.change(ctx, decide)
 }
 
-// ChangeWith is Change together with further documents. If one of those has changed, it returns errs.ErrConflict: the caller must decide
-// on that anew.
-func (d *Session) ChangeWith(ctx context.Context, decide func(*session.Draft) error, with ...With) (session.Session, error) {
+// change is Change together with further writes. If the precondition of one of those fails, it returns errs.ErrConflict: the caller must
+// decide on that anew.
+func (d *Session) change(ctx context.Context, decide func(*session.Draft) error, with ...write) (session.Session, error) {
 	var last error
 	for i := range attempts {
 		if i > 0 {
@@ -166,7 +163,7 @@ func backoff(attempt int) time.Duration {
 }
 
 // swap commits a draft, and finds out what happened where the answer was lost.
-func (d *Session) swap(ctx context.Context, draft *session.Draft, with []With) error {
+func (d *Session) swap(ctx context.Context, draft *session.Draft, with []write) error {
 	nonce := d.store.newID()
 	draft.Seal(nonce, d.store.clock.Now())
 	writes := []write{d.sessionWrite(draft.Session)}
@@ -183,9 +180,7 @@ func (d *Session) swap(ctx context.Context, draft *session.Draft, with []With) e
 	for i := range draft.Updated {
 		writes = append(writes, d.store.updateMessage(draft.Updated[i]))
 	}
-	for _, w := range with {
-		writes = append(writes, w.write)
-	}
+	writes = append(writes, with...)
 	revision, err := d.store.commit(ctx, writes...)
 	if errors.Is(err, errUnknown) {
 		return d.settle(ctx, draft, nonce, err)

@@ -52,6 +52,15 @@ func New(client *firestore.Client, stage Stager, c clock.Clock, newID func() str
 	return &Store{client: client, stage: stage, clock: c, newID: newID}, nil
 }
 
+// Connect returns a store on the project's default database. The SDK finds the emulator by FIRESTORE_EMULATOR_HOST.
+func Connect(ctx context.Context, project string, stage Stager, c clock.Clock, newID func() string) (*Store, error) {
+	client, err := firestore.NewClient(ctx, project)
+	if err != nil {
+		return nil, fmt.Errorf("connect to Firestore of %s: %w", project, err)
+	}
+	return New(client, stage, c, newID)
+}
+
 // write is one document's part of a commit.
 type write func(tx *firestore.Transaction) error
 

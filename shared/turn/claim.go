@@ -2,15 +2,11 @@ package turn
 
 import (
 	"context"
-	"slices"
 
 	"kesoku.dev/shared/errs"
 	"kesoku.dev/shared/message"
 	"kesoku.dev/shared/session"
 )
-
-// tail is how many messages before the live turn a model is shown at the most. Older ones are for summaries.
-const tail = 120
 
 // claim asks for the lease and, in the same swap, begins a turn or takes up the live one where it was left.
 func (r *run) claim(ctx context.Context) (session.Verdict, error) {
@@ -47,7 +43,7 @@ func (r *run) begin(ctx context.Context) error {
 
 // beginIn drains the inbox into a new turn: all that waits becomes one prompt, in order.
 func (r *run) beginIn(ctx context.Context, d *session.Draft) error {
-	if err := r.readInbox(ctx, &d.Session); err != nil {
+	if err := r.messages.ReadInbox(ctx, r.ledger, &d.Session); err != nil {
 		return err
 	}
 	return r.take(d, d.Begin(r.Clock.Now()), 0, message.PhaseThought)
@@ -55,7 +51,7 @@ func (r *run) beginIn(ctx context.Context, d *session.Draft) error {
 
 // joinIn lets what may join the running turn stand behind a step's results.
 func (r *run) joinIn(ctx context.Context, d *session.Draft, step int) error {
-	if err := r.readInbox(ctx, &d.Session); err != nil {
+	if err := r.messages.ReadInbox(ctx, r.ledger, &d.Session); err != nil {
 		return err
 	}
 	return r.take(d, d.Join(), step, message.PhaseText)
@@ -78,7 +74,7 @@ func (r *run) take(d *session.Draft, refs []session.Ref, step int, phase message
 
 // resumeIn takes up a live turn. Its prompts are processing still, or were put back by the sweep and are claimed again.
 func (r *run) resumeIn(ctx context.Context, d *session.Draft) error {
-	if err := r.read(ctx, max(0, min(d.Turn.FirstSeq-1, d.Seq-tail))); err != nil {
+	if err := r.messages.ReadLive(ctx, r.ledger, &d.Session); err != nil {
 		return err
 	}
 	for _, seq := range d.Turn.Prompts {
@@ -89,46 +85,4 @@ func (r *run) resumeIn(ctx context.Context, d *session.Draft) error {
 		}
 	}
 	return nil
-}
-
-// readInbox reads the messages that wait, and at the first time the tail of the conversation before them.
-func (r *run) readInbox(ctx context.Context, s *session.Session) error {
-	after := s.Seq
-	for _, ref := range s.Inbox {
-		if _, known := r.messages[ref.Seq]; !known {
-			after = min(after, ref.Seq-1)
-		}
-	}
-	if len(r.messages) == 0 {
-		after = min(after, max(0, s.Seq-tail))
-	}
-	if after == s.Seq {
-		return nil
-	}
-	return r.read(ctx, after)
-}
-
-// read keeps all messages after a seq that are not known yet. What is known stays: while the lease is ours, nobody else changes a
-// message in a way that a turn must see.
-func (r *run) read(ctx context.Context, after int64) error {
-	all, err := r.ledger.Since(ctx, after)
-	if err != nil {
-		return err
-	}
-	for _, m := range all {
-		if _, known := r.messages[m.Seq]; !known {
-			r.messages[m.Seq] = m
-		}
-	}
-	return nil
-}
-
-// inOrder returns what is known of the session, by seq.
-func (r *run) inOrder() []message.Message {
-	out := make([]message.Message, 0, len(r.messages))
-	for _, m := range r.messages {
-		out = append(out, m)
-	}
-	slices.SortFunc(out, func(a, b message.Message) int { return int(a.Seq - b.Seq) })
-	return out
 }

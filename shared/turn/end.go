@@ -7,29 +7,30 @@ import (
 	"kesoku.dev/shared/locale"
 	"kesoku.dev/shared/message"
 	"kesoku.dev/shared/session"
+	"kesoku.dev/shared/turn/inference"
 )
 
 // nudgeText is M5.10: what a model is told that answered nothing.
 const nudgeText = "Your previous response had empty content. Answer the user now, with text."
 
 // conclude ends the turn with the model's text; a blank one is nudged once per turn and then replaced by a fixed text.
-func (r *run) conclude(ctx context.Context, a answer) (next, error) {
-	if a.blank() && !r.s.Turn.Nudged {
+func (r *run) conclude(ctx context.Context, a inference.Answer) (next, error) {
+	if a.Blank() && !r.s.Turn.Nudged {
 		return goOn, r.nudge(ctx, a)
 	}
-	if a.blank() {
-		a.text = r.texts().EmptyReply()
+	if a.Blank() {
+		a.Text = r.texts().EmptyReply()
 	}
 	return turnOver, r.finish(ctx, a)
 }
 
-func (r *run) nudge(ctx context.Context, a answer) error {
+func (r *run) nudge(ctx context.Context, a inference.Answer) error {
 	r.log.WarnContext(ctx, "empty answer: nudging the model")
 	return r.change(ctx, func(d *session.Draft) error {
 		step := d.Turn.Step + 1
 		d.Create(r.author().Nudge(r.spot(step, 0), nudgeText))
 		d.Stored(step, 0)
-		d.Spent(a.usage.Prompt, a.usage.Total)
+		d.Spent(a.Usage.Prompt, a.Usage.Total)
 		d.Turn.Nudged = true
 		return nil
 	})
@@ -37,21 +38,21 @@ func (r *run) nudge(ctx context.Context, a answer) error {
 
 // finish stores the final reply, ends the prompts and the turn, and lets go if nothing waits: one swap. Somebody who pressed Stop
 // before it is heeded; a new prompt is not, for the answer is there.
-func (r *run) finish(ctx context.Context, a answer) error {
+func (r *run) finish(ctx context.Context, a inference.Answer) error {
 	err := r.change(ctx, func(d *session.Draft) error {
 		if d.Turn.Stopped {
 			return errInterrupted
 		}
 		step := d.Turn.Step + 1
 		r.thoughtIn(d, a, step)
-		d.Spent(a.usage.Prompt, a.usage.Total)
-		d.Create(r.author().FinalReply(r.spot(step, 0), a.text, d.Metrics(r.Clock.Now()), a.textSig))
+		d.Spent(a.Usage.Prompt, a.Usage.Total)
+		d.Create(r.author().FinalReply(r.spot(step, 0), a.Text, d.Metrics(r.Clock.Now()), a.TextSignature))
 		return r.endIn(d, message.Finish)
 	})
 	if err != nil {
 		return err
 	}
-	r.log.InfoContext(ctx, "turn finished", "truncated", a.truncated)
+	r.log.InfoContext(ctx, "turn finished", "truncated", a.Truncated)
 	return r.deliver(ctx)
 }
 
@@ -113,17 +114,9 @@ func (r *run) endIn(d *session.Draft, t message.Transition) error {
 
 // abandonCalls marks the calls that never got a result.
 func (r *run) abandonCalls(d *session.Draft) error {
-	answered := map[string]bool{}
-	for _, m := range r.messages {
-		if m.Type == message.TypeToolResult {
-			answered[m.ParentID] = true
-		}
-	}
-	for _, m := range r.inOrder() {
-		if m.Turn == d.Turn.Number && m.Type == message.TypeToolCall && !answered[m.ID] && m.Status != message.StatusInterrupted {
-			if err := d.Move(&m, message.Preempt); err != nil {
-				return err
-			}
+	for _, m := range r.messages.Unanswered(d.Turn.Number) {
+		if err := d.Move(&m, message.Preempt); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"kesoku.dev/shared/locale"
 	"kesoku.dev/shared/message"
 	"kesoku.dev/shared/session"
+	"kesoku.dev/shared/turn/transcript"
 )
 
 // run is one handler's hold on a session.
@@ -25,7 +26,7 @@ type run struct {
 	log      *slog.Logger
 
 	s        session.Session // as of the last read or commit
-	messages map[int64]message.Message
+	messages transcript.Transcript
 	// failures counts the provider's transient faults since the last stored step.
 	failures int
 }
@@ -93,7 +94,7 @@ func (r *run) think(ctx context.Context) (n next, err error) {
 	case errors.Is(err, errInterrupted):
 	case err != nil:
 		n, err = r.onFailure(ctx, err)
-	case len(a.calls) > 0:
+	case len(a.Calls) > 0:
 		n, err = goOn, r.step(ctx, a)
 	default:
 		n, err = r.conclude(ctx, a)
@@ -124,11 +125,8 @@ func (r *run) change(ctx context.Context, decide func(*session.Draft) error) err
 // keep takes over what a commit made of the session.
 func (r *run) keep(s session.Session, d *session.Draft) {
 	r.s = s
-	if d.Unchanged {
-		return
-	}
-	for _, m := range append(d.Created, d.Updated...) {
-		r.messages[m.Seq] = m
+	if !d.Unchanged {
+		r.messages.Keep(d)
 	}
 }
 

@@ -9,19 +9,17 @@ import (
 	"kesoku.dev/shared/message"
 	"kesoku.dev/shared/session"
 	"kesoku.dev/shared/tool"
+	"kesoku.dev/shared/turn/inference"
 )
 
-// maxCalls bounds the calls of one step; a model that asks for more is told so by the calls beyond it failing.
+// maxCalls bounds the calls of one step; those beyond it are left out, as if the model had not made them.
 const maxCalls = 32
 
 // step stores the thought and all calls, runs the calls, and stores all results. Between the two commits a crash leaves calls without
 // results, which the next holder shows the model as interrupted and never runs again.
-func (r *run) step(ctx context.Context, a answer) error {
-	if len(a.calls) > maxCalls {
-		a.calls = a.calls[:maxCalls]
-	}
-	if !r.allowed(a.calls) {
-		r.log.WarnContext(ctx, "the model called a tool that the route does not offer")
+func (r *run) step(ctx context.Context, a inference.Answer) error {
+	if len(a.Calls) > maxCalls {
+		a.Calls = a.Calls[:maxCalls]
 	}
 	stored, err := r.storeCalls(ctx, a)
 	if err != nil {
@@ -34,7 +32,7 @@ func (r *run) step(ctx context.Context, a answer) error {
 	scope := tool.Scope{SessionID: r.id, ConversationKey: r.s.ConversationKey, Now: r.Clock.Now()}
 	var outcomes []message.Outcome
 	err = r.watched(ctx, false, func(ctx context.Context) error {
-		outcomes = r.runCalls(ctx, scope, a.calls)
+		outcomes = r.runCalls(ctx, scope, a.Calls)
 		return ctx.Err() // outcomes of a handler whose time is over are not the tools' own
 	})
 	if err != nil {
@@ -56,7 +54,8 @@ func (r *run) runCalls(ctx context.Context, scope tool.Scope, calls []message.Ca
 			offered, at = append(offered, c), append(at, i)
 			continue
 		}
-		out[i] = message.Outcome{CallID: c.ID, Name: c.Name, Failed: true, Summary: "not offered",
+		r.log.WarnContext(ctx, "the model called a tool that the route does not offer", "tool", c.Name)
+		out[i] = message.Outcome{CallID: c.ID, Name: c.Name, Failed: true,
 			Content: fmt.Sprintf("There is no tool %q here. Use only the tools you were given.", c.Name)}
 	}
 	for i, o := range r.Toolbox.Run(ctx, scope, offered) {
@@ -65,26 +64,8 @@ func (r *run) runCalls(ctx context.Context, scope tool.Scope, calls []message.Ca
 	return out
 }
 
-func (r *run) offers(name string) bool {
-	for _, t := range r.tools() {
-		if t.Name == name {
-			return true
-		}
-	}
-	return false
-}
-
-func (r *run) allowed(calls []message.Call) bool {
-	for _, c := range calls {
-		if !r.offers(c.Name) {
-			return false
-		}
-	}
-	return true
-}
-
 // storeCalls commits thought and calls before any of them runs. An interruption that came meanwhile wins: nothing is stored.
-func (r *run) storeCalls(ctx context.Context, a answer) (calls []message.Message, err error) {
+func (r *run) storeCalls(ctx context.Context, a inference.Answer) (calls []message.Message, err error) {
 	err = r.change(ctx, func(d *session.Draft) error {
 		if d.Interrupted() {
 			return errInterrupted
@@ -92,26 +73,26 @@ func (r *run) storeCalls(ctx context.Context, a answer) (calls []message.Message
 		calls = nil
 		step := d.Turn.Step + 1
 		r.thoughtIn(d, a, step)
-		for i, c := range a.calls {
+		for i, c := range a.Calls {
 			calls = append(calls, d.Create(r.author().ToolCall(r.spot(step, i), callText(c), c)))
 		}
-		d.Stored(step, len(a.calls))
-		d.Spent(a.usage.Prompt, a.usage.Total)
+		d.Stored(step, len(a.Calls))
+		d.Spent(a.Usage.Prompt, a.Usage.Total)
 		return nil
 	})
 	return calls, err
 }
 
 // thoughtIn stores what the model thought, and what it said besides its calls, as the step's thought.
-func (r *run) thoughtIn(d *session.Draft, a answer, step int) {
-	text := a.thought
-	if len(a.calls) > 0 && !a.blank() {
-		text = strings.TrimLeft(text+"\n\n"+strings.TrimSpace(a.text), "\n")
+func (r *run) thoughtIn(d *session.Draft, a inference.Answer, step int) {
+	text := a.Thought
+	if len(a.Calls) > 0 && !a.Blank() {
+		text = strings.TrimLeft(text+"\n\n"+strings.TrimSpace(a.Text), "\n")
 	}
-	if strings.TrimSpace(text) == "" && len(a.thinkSig) == 0 {
+	if strings.TrimSpace(text) == "" && len(a.ThoughtSignature) == 0 {
 		return
 	}
-	d.Create(r.author().Thought(r.spot(step, 0), text, a.thinkSig))
+	d.Create(r.author().Thought(r.spot(step, 0), text, a.ThoughtSignature))
 }
 
 // storeResults commits all results together, and lets what waits join behind them.

@@ -17,6 +17,8 @@ import (
 	"kesoku.dev/shared/model"
 	"kesoku.dev/shared/session"
 	"kesoku.dev/shared/tool"
+	"kesoku.dev/shared/turn/inference"
+	"kesoku.dev/shared/turn/transcript"
 )
 
 // Ledger is one session's record. It serves one handler at a time.
@@ -41,11 +43,6 @@ type Roles interface {
 	Intro(ctx context.Context, role string) (string, error)
 }
 
-// Files reads the staging area.
-type Files interface {
-	Get(ctx context.Context, name string) (data []byte, contentType string, err error)
-}
-
 // Deps is what a Turner works with. Nothing may be nil.
 type Deps struct {
 	Open    func(sessionID string) Ledger
@@ -54,7 +51,7 @@ type Deps struct {
 	Toolbox Toolbox
 	Specs   []model.Tool
 	Roles   Roles
-	Files   Files
+	Files   inference.Files
 	Clock   clock.Clock
 	NewID   func() string
 	Log     *slog.Logger
@@ -93,23 +90,7 @@ type Turner struct {
 
 // New returns a Turner, or an error that names every missing dependency.
 func New(d Deps, cfg Config) (*Turner, error) {
-	var problems []error
-	need := func(name string, missing bool) {
-		if missing {
-			problems = append(problems, fmt.Errorf("turn.New: %s is missing", name))
-		}
-	}
-	need("Open", d.Open == nil)
-	need("Bus", d.Bus == nil)
-	need("Models", d.Models == nil)
-	need("Toolbox", d.Toolbox == nil)
-	need("Roles", d.Roles == nil)
-	need("Files", d.Files == nil)
-	need("Clock", d.Clock == nil)
-	need("NewID", d.NewID == nil)
-	need("Log", d.Log == nil)
-	need("Going", d.Going == nil)
-	if err := errors.Join(problems...); err != nil {
+	if err := errs.Unset("turn.New", d); err != nil {
 		return nil, err
 	}
 	return &Turner{Deps: d, cfg: cfg.withDefaults()}, nil
@@ -122,7 +103,7 @@ func (t *Turner) Handle(ctx context.Context, wake bus.Wake, d bus.Delivery) erro
 		return errors.New("the instance is stopping: no new turn is claimed")
 	}
 	r := &run{
-		Turner: t, id: wake.Session, ledger: t.Open(wake.Session), started: t.Clock.Now(), messages: map[int64]message.Message{},
+		Turner: t, id: wake.Session, ledger: t.Open(wake.Session), started: t.Clock.Now(), messages: transcript.Transcript{},
 		claimant: session.Claimant{Holder: t.NewID(), EventID: d.EventID},
 		log:      t.Log.With("session", wake.Session),
 	}

@@ -32,6 +32,7 @@ func (r *run) watched(ctx context.Context, interruptible bool, work func(context
 		}
 	}()
 	if interruptible {
+		//nolint:contextcheck // the instance's own life, which is no handler's context
 		defer context.AfterFunc(r.Going, func() { cancel(errInterrupted) })()
 	}
 	err := work(ctx)

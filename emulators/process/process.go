@@ -1,4 +1,6 @@
-package stack
+// Package process runs one function in a process of its own, as the platform runs an instance: it is started anew whenever it dies, asked to go
+// by SIGTERM, and never outlives the program that started it.
+package process
 
 import (
 	"context"
@@ -6,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"runtime"
@@ -22,8 +23,8 @@ const (
 	stopFor = 10 * time.Second
 )
 
-// Child is one function in a process of its own, restarted whenever it dies, as the platform starts an instance whenever one is needed.
-type Child struct {
+// Process is one function in a process of its own, restarted whenever it dies, as the platform starts an instance whenever one is needed.
+type Process struct {
 	Name string
 	URL  string
 
@@ -38,30 +39,30 @@ type Child struct {
 	ended   chan struct{}
 }
 
-// startChild runs the function on a free port and returns when it accepts connections.
-func startChild(ctx context.Context, name string, command, env []string, out io.Writer, log *slog.Logger) (*Child, error) {
-	port, err := freePort()
+// Start runs command as the function on a free port, told by FUNCTION_TARGET and PORT, and returns when it accepts connections.
+func Start(ctx context.Context, name string, command, env []string, out io.Writer, log *slog.Logger) (*Process, error) {
+	port, err := freePort(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c := &Child{
+	p := &Process{
 		Name: name, URL: "http://127.0.0.1:" + port, command: command, out: out, log: log, ended: make(chan struct{}),
 		env: append(env, "FUNCTION_TARGET="+name, "PORT="+port),
 	}
 	started := make(chan error, 1)
-	go c.supervise(started)
+	go p.supervise(started)
 	if err := <-started; err != nil {
 		return nil, err
 	}
-	if err := c.ready(ctx, "127.0.0.1:"+port); err != nil {
-		c.Stop()
+	if err := p.ready(ctx, "127.0.0.1:"+port); err != nil {
+		p.Stop()
 		return nil, err
 	}
-	return c, nil
+	return p, nil
 }
 
-func freePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+func freePort(ctx context.Context) (string, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", fmt.Errorf("find a free port: %w", err)
 	}
@@ -70,47 +71,47 @@ func freePort() (string, error) {
 	return port, err
 }
 
-func (c *Child) spawn() error {
-	cmd := exec.Command(c.command[0], c.command[1:]...) //nolint:gosec // our own binary
-	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), c.env...), c.out, c.out
+func (p *Process) spawn() error {
+	cmd := exec.Command(p.command[0], p.command[1:]...) //nolint:gosec,noctx // our own binary; supervise ends it, not a context
+	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), p.env...), p.out, p.out
 	// Its own group, so that Ctrl-C in a terminal reaches the stack alone, which stops its functions in order.
 	cmd.SysProcAttr = groupOfItsOwn()
 	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("start function %s: %w", c.Name, err)
+		return fmt.Errorf("start function %s: %w", p.Name, err)
 	}
-	c.cmd = cmd
+	p.cmd = cmd
 	return nil
 }
 
 // supervise starts the function, and anew whenever it ends, until it is stopped. It keeps one thread for all its life: Linux kills a child
 // when the thread that started it ends, not the process.
-func (c *Child) supervise(started chan<- error) {
+func (p *Process) supervise(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	defer close(c.ended)
-	err := c.spawn()
+	defer close(p.ended)
+	err := p.spawn()
 	started <- err
 	if err != nil {
 		return
 	}
 	for {
-		err := c.cmd.Wait()
-		c.mu.Lock()
-		if c.stopped {
-			c.mu.Unlock()
+		err := p.cmd.Wait()
+		p.mu.Lock()
+		if p.stopped {
+			p.mu.Unlock()
 			return
 		}
-		c.log.Warn("function ended: starting it anew", "function", c.Name, "error", err)
-		err = c.spawn()
-		c.mu.Unlock()
+		p.log.Warn("function ended: starting it anew", "function", p.Name, "error", err)
+		err = p.spawn()
+		p.mu.Unlock()
 		if err != nil {
-			c.log.Error("function cannot be started", "function", c.Name, "error", err)
+			p.log.Error("function cannot be started", "function", p.Name, "error", err)
 			return
 		}
 	}
 }
 
-func (c *Child) ready(ctx context.Context, address string) error {
+func (p *Process) ready(ctx context.Context, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, startFor)
 	defer cancel()
 	for {
@@ -121,46 +122,38 @@ func (c *Child) ready(ctx context.Context, address string) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("function %s does not listen: %w", c.Name, err)
-		case <-c.ended:
-			return fmt.Errorf("function %s ended at its start", c.Name)
+			return fmt.Errorf("function %s does not listen: %w", p.Name, err)
+		case <-p.ended:
+			return fmt.Errorf("function %s ended at its start", p.Name)
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
 }
 
 // PID is the process's id at this moment.
-func (c *Child) PID() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.cmd.Process.Pid
+func (p *Process) PID() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cmd.Process.Pid
 }
 
 // Kill ends the process as a crash does. It is started anew.
-func (c *Child) Kill() error { return syscall.Kill(c.PID(), syscall.SIGKILL) }
+func (p *Process) Kill() error { return syscall.Kill(p.PID(), syscall.SIGKILL) }
 
 // Terminate asks the process to go, as the platform does when it takes an instance away. It is started anew.
-func (c *Child) Terminate() error { return syscall.Kill(c.PID(), syscall.SIGTERM) }
+func (p *Process) Terminate() error { return syscall.Kill(p.PID(), syscall.SIGTERM) }
 
 // Stop ends the function for good: SIGTERM, and SIGKILL if it does not go.
-func (c *Child) Stop() {
-	c.mu.Lock()
-	c.stopped = true
-	process := c.cmd.Process
-	c.mu.Unlock()
+func (p *Process) Stop() {
+	p.mu.Lock()
+	p.stopped = true
+	process := p.cmd.Process
+	p.mu.Unlock()
 	_ = process.Signal(syscall.SIGTERM) // it may have ended by itself
 	select {
-	case <-c.ended:
+	case <-p.ended:
 	case <-time.After(stopFor):
 		_ = process.Kill()
-		<-c.ended
+		<-p.ended
 	}
-}
-
-// serve runs a stand-in on a free loopback port until ctx ends and returns its URL.
-func serve(ctx context.Context, l net.Listener, h http.Handler) string {
-	server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
-	go func() { _ = server.Serve(l) }() // ends with ErrServerClosed
-	context.AfterFunc(ctx, func() { _ = server.Close() })
-	return "http://" + l.Addr().String()
 }

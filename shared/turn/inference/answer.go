@@ -1,0 +1,74 @@
+// Package inference is one model call: what the model is shown, what it answered, and what to do when it did not. It knows history and the
+// model contract; it must not know leases, stores or topics.
+package inference
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"kesoku.dev/shared/message"
+	"kesoku.dev/shared/model"
+)
+
+// Answer is a model's whole reply. One without text and calls is blank, and no error.
+type Answer struct {
+	Text             string
+	TextSignature    []byte
+	Thought          string
+	ThoughtSignature []byte
+	Calls            []message.Call
+	Usage            model.Usage
+	Truncated        bool // cut at the token limit
+}
+
+// Blank reports whether a person would see nothing. White space counts as nothing.
+func (a *Answer) Blank() bool { return strings.TrimSpace(a.Text) == "" }
+
+// maxAnswer bounds what a model may write in one answer, in bytes; what is beyond it is an answer gone wrong.
+const maxAnswer = 1 << 20
+
+// Ask makes the call and gathers the streamed answer.
+func Ask(ctx context.Context, driver model.Driver, req model.Request) (Answer, error) {
+	var a Answer
+	for delta, err := range driver.Generate(ctx, req) {
+		if err != nil && len(a.Calls) == 0 && isEmpty(err) {
+			return a, nil
+		}
+		if err != nil {
+			return a, err
+		}
+		if err := a.add(delta); err != nil {
+			return a, err
+		}
+	}
+	return a, nil
+}
+
+func isEmpty(err error) bool {
+	var f *model.Fault
+	return errors.As(err, &f) && f.Kind == model.FaultEmpty
+}
+
+// add takes one delta in.
+func (a *Answer) add(d model.Delta) error {
+	a.Text += d.Text
+	a.Thought += d.Thought
+	switch {
+	case d.Call != nil:
+		a.Calls = append(a.Calls, message.Call{ID: d.Call.ID, Name: d.Call.Name, Arguments: message.Arguments(d.Call.Args), Signature: d.Signature})
+	case len(d.Signature) > 0 && d.Thought != "":
+		a.ThoughtSignature = d.Signature
+	case len(d.Signature) > 0:
+		a.TextSignature = d.Signature
+	}
+	if d.Usage != nil {
+		a.Usage = *d.Usage
+	}
+	a.Truncated = a.Truncated || d.Finish == model.FinishLength
+	if len(a.Text)+len(a.Thought) > maxAnswer {
+		return &model.Fault{Kind: model.FaultMalformedCall, Detail: fmt.Sprintf("answer exceeds %d bytes", maxAnswer)}
+	}
+	return nil
+}
