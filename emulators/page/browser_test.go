@@ -1,38 +1,26 @@
 package page_test
 
 import (
-	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	chatv1 "google.golang.org/api/chat/v1"
 	"google.golang.org/api/option"
 
+	"kesoku.dev/emulators/browser"
 	"kesoku.dev/emulators/googlechat"
 	"kesoku.dev/emulators/googlechat/hook"
 	"kesoku.dev/emulators/googlechat/world"
 	"kesoku.dev/emulators/page"
 	"kesoku.dev/shared/message"
 )
-
-var shots = flag.String("shots", "", "directory for screenshots of the page; none are taken without it")
-
-// pause bounds one step in the browser; it is never waited out when the page works.
-const pause = 30 * time.Second
 
 // app is a tiny Chat app: it answers a message with a card and a text, and passes on the buttons that are pressed.
 type app struct {
@@ -167,106 +155,33 @@ func newStage(t *testing.T) *stage {
 	return &stage{app: a, chat: chat, url: web.URL}
 }
 
-// browser starts Chromium on the page and returns a function that takes steps in it.
-func browser(t *testing.T, url string, dark bool) func(scene) {
-	t.Helper()
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Fatal("Chromium is missing, which this test needs. Install it with: apt-get install -y --no-install-recommends chromium")
-	}
-	opts := []chromedp.ExecAllocatorOption{
-		chromedp.ExecPath(path), chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck, chromedp.Headless, chromedp.NoSandbox,
-		chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1440, 900), chromedp.Flag("hide-scrollbars", true),
-	}
-	for _, name := range []string{"quic", "background-networking", "component-update", "sync", "dev-shm-usage"} {
-		opts = append(opts, chromedp.Flag("disable-"+name, true))
-	}
-	alloc, stop := chromedp.NewExecAllocator(context.Background(), opts...)
-	ctx, cancel := chromedp.NewContext(alloc)
-	t.Cleanup(func() { cancel(); stop() })
-	scheme := map[bool]string{true: "dark", false: "light"}[dark]
-	media := chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
-			{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
-		}})
-		return err
-	})
-	if err := chromedp.Do(ctx, media, chromedp.Navigate(url), chromedp.WaitVisible(`.place.here`)); err != nil {
-		t.Fatal(err)
-	}
-	return func(steps scene) {
-		t.Helper()
-		limited, done := context.WithTimeout(ctx, pause)
-		defer done()
-		for i, step := range steps {
-			if err := chromedp.Do(limited, step); err != nil {
-				t.Fatalf("step %d: %v", i+1, err)
-			}
-		}
-	}
-}
-
-// step is one thing done in the browser.
-type step = chromedp.Action[chromedp.Void]
-
-// scene is several steps, one after another.
-type scene []step
-
-// typed presses keys as a keyboard does: a key whose press the page has taken types nothing.
-func typed(keys string, opts ...chromedp.KeyOption) step {
-	return chromedp.KeyEvent(keys, append(opts, func(p *input.DispatchKeyEventParams) {
-		if p.Type == kb.KeyDown {
-			p.Type = kb.KeyRawDown
-		}
-	})...)
-}
-
-// see waits until a JavaScript expression is true.
-func see(expression string) step {
-	return chromedp.Poll[chromedp.Void](`(`+expression+`) || undefined`, chromedp.WithPollingTimeout(pause))
-}
-
-// shoot takes a picture of the page, when they are asked for.
-func shoot(name string) step {
-	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
-		if *shots == "" {
-			return nil
-		}
-		png, err := chromedp.CaptureScreenshot()(ctx, target)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(filepath.Join(*shots, name+".png"), png, 0o600)
-	})
-}
-
 // V: a turn as people see it: the card edited in place with its fold kept, the button that reaches the app, the records beside it.
 func TestTurnOnThePage(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	do := browser(t, s.url, false)
-	do(scene{
-		chromedp.WaitVisible(`.try .chip`), shoot("1-empty-light"),
-		chromedp.Click(`.try .chip:first-child`), see(`document.activeElement.id === "input"`), typed(kb.Enter),
-		see(`document.querySelector(".card-title")?.textContent.includes("Working")`),
-		see(`document.querySelector(".s-processing") !== null`),
-		chromedp.Click(`.fold-button`), see(`document.querySelector(".fold.open") !== null`), shoot("2-working-light"),
+	do := browser.Open(t, s.url, false)
+	do(browser.Scene{
+		chromedp.WaitVisible(`.try .chip`), browser.Shoot("1-empty-light"),
+		chromedp.Click(`.try .chip:first-child`), browser.See(`document.activeElement.id === "input"`), browser.Typed(kb.Enter),
+		browser.See(`document.querySelector(".card-title")?.textContent.includes("Working")`),
+		browser.See(`document.querySelector(".s-processing") !== null`),
+		chromedp.Click(`.fold-button`), browser.See(`document.querySelector(".fold.open") !== null`), browser.Shoot("2-working-light"),
 		chromedp.Click(`.w-buttons .button`),
 	})
 	if got := <-s.clicks; got["session"] != "s1" || got["__action_method_name__"] != "stop" {
 		t.Errorf("Stop arrived as %v", got)
 	}
 	s.finish(<-s.cards)
-	do(scene{
-		see(`document.querySelector(".card-title").textContent.includes("Done")`),
-		see(`document.querySelector(".fold.open") !== null && document.querySelector(".edited") !== null`),
-		see(`document.querySelectorAll(".text strong").length === 1 && document.querySelectorAll(".text li").length === 2`),
-		see(`document.querySelector(".text a").href === "https://example.com/tz"`),
-		see(`document.querySelector(".s-processed") !== null`),
-		see(`window.pwned === undefined && document.querySelector(".card img, .card script") === null`), shoot("3-done-light"),
-		chromedp.Click(`#theme`), see(`document.documentElement.dataset.theme === "dark"`),
-		see(`getComputedStyle(document.body).backgroundColor === "rgb(16, 17, 20)"`), shoot("4-done-dark"),
-		chromedp.Click(`#tab-1`), see(`document.querySelectorAll(".calls .code.good").length === 2`), shoot("5-webhook-dark"),
+	do(browser.Scene{
+		browser.See(`document.querySelector(".card-title").textContent.includes("Done")`),
+		browser.See(`document.querySelector(".fold.open") !== null && document.querySelector(".edited") !== null`),
+		browser.See(`document.querySelectorAll(".text strong").length === 1 && document.querySelectorAll(".text li").length === 2`),
+		browser.See(`document.querySelector(".text a").href === "https://example.com/tz"`),
+		browser.See(`document.querySelector(".s-processed") !== null`),
+		browser.See(`window.pwned === undefined && document.querySelector(".card img, .card script") === null`), browser.Shoot("3-done-light"),
+		chromedp.Click(`#theme`), browser.See(`document.documentElement.dataset.theme === "dark"`),
+		browser.See(`getComputedStyle(document.body).backgroundColor === "rgb(16, 17, 20)"`), browser.Shoot("4-done-dark"),
+		chromedp.Click(`#tab-1`), browser.See(`document.querySelectorAll(".calls .code.good").length === 2`), browser.Shoot("5-webhook-dark"),
 	})
 }
 
@@ -277,35 +192,35 @@ func TestKeyboardOnly(t *testing.T) {
 	if _, err := s.chat.Post(world.Post{Space: "spaces/AAQAtokyo002", User: "users/100000000000000000002", Text: "机票订好了吗？"}); err != nil {
 		t.Fatal(err)
 	}
-	do := browser(t, s.url, true)
-	do(scene{ // the way in, a mention and two lines
-		typed(kb.Tab), see(`document.activeElement.className === "skip"`), typed(kb.Enter),
-		typed(kb.Tab), see(`document.activeElement.id === "input"`),
-		typed("hi @bui"), see(`!document.getElementById("people").hidden`), shoot("6-mention-dark"),
-		typed(kb.Enter), see(`document.getElementById("input").value === "hi @Builder "`),
-		typed("<img src=x onerror=alert(1)>"), typed(kb.Enter, chromedp.KeyModifiers(chromedp.ModifierShift)), typed("second line"), typed(kb.Enter),
-		see(`document.querySelector(".msg .text")?.textContent.includes("second line")`),
-		see(`document.querySelector(".msg .text img") === null && document.querySelector(".msg .text br") !== null`),
-		see(`document.querySelector(".mention").textContent === "@Builder"`),
-		typed("another"), typed(kb.Enter), see(`document.querySelectorAll(".msg").length === 2`),
+	do := browser.Open(t, s.url, true)
+	do(browser.Scene{ // the way in, a mention and two lines
+		browser.Typed(kb.Tab), browser.See(`document.activeElement.className === "skip"`), browser.Typed(kb.Enter),
+		browser.Typed(kb.Tab), browser.See(`document.activeElement.id === "input"`),
+		browser.Typed("hi @bui"), browser.See(`!document.getElementById("people").hidden`), browser.Shoot("6-mention-dark"),
+		browser.Typed(kb.Enter), browser.See(`document.getElementById("input").value === "hi @Builder "`),
+		browser.Typed("<img src=x onerror=alert(1)>"), browser.Typed(kb.Enter, chromedp.KeyModifiers(chromedp.ModifierShift)), browser.Typed("second line"), browser.Typed(kb.Enter),
+		browser.See(`document.querySelector(".msg .text")?.textContent.includes("second line")`),
+		browser.See(`document.querySelector(".msg .text img") === null && document.querySelector(".msg .text br") !== null`),
+		browser.See(`document.querySelector(".mention").textContent === "@Builder"`),
+		browser.Typed("another"), browser.Typed(kb.Enter), browser.See(`document.querySelectorAll(".msg").length === 2`),
 	})
-	do(scene{ // a walk through the messages; quote, edit, delete
-		chromedp.Focus(`.msg`), typed(kb.ArrowDown), see(`document.activeElement === document.querySelectorAll(".msg")[1]`),
-		typed(kb.ArrowUp), typed("q"), see(`document.activeElement.id === "input" && document.querySelector(".context") !== null`),
-		typed("I quote"), typed(kb.Enter), see(`document.querySelector(".quoted") !== null`),
-		typed(kb.ArrowUp), see(`document.getElementById("input").value === "I quote"`), typed("d"), typed(kb.Enter),
-		see(`[...document.querySelectorAll(".msg")].at(-1).textContent.includes("I quoted")`),
-		see(`document.querySelector(".edited") !== null`),
+	do(browser.Scene{ // a walk through the messages; quote, edit, delete
+		chromedp.Focus(`.msg`), browser.Typed(kb.ArrowDown), browser.See(`document.activeElement === document.querySelectorAll(".msg")[1]`),
+		browser.Typed(kb.ArrowUp), browser.Typed("q"), browser.See(`document.activeElement.id === "input" && document.querySelector(".context") !== null`),
+		browser.Typed("I quote"), browser.Typed(kb.Enter), browser.See(`document.querySelector(".quoted") !== null`),
+		browser.Typed(kb.ArrowUp), browser.See(`document.getElementById("input").value === "I quote"`), browser.Typed("d"), browser.Typed(kb.Enter),
+		browser.See(`[...document.querySelectorAll(".msg")].at(-1).textContent.includes("I quoted")`),
+		browser.See(`document.querySelector(".edited") !== null`),
 		chromedp.Evaluate[chromedp.Void](`[...document.querySelectorAll(".msg")].at(-1).focus()`),
-		typed(kb.Delete), see(`document.querySelector(".gone") !== null`),
-		typed(kb.Escape), see(`document.activeElement.id === "input"`), shoot("7-keyboard-dark"),
+		browser.Typed(kb.Delete), browser.See(`document.querySelector(".gone") !== null`),
+		browser.Typed(kb.Escape), browser.See(`document.activeElement.id === "input"`), browser.Shoot("7-keyboard-dark"),
 	})
-	do(scene{ // another space, and a narrow window
-		chromedp.Focus(`.place.here`), typed(kb.ArrowDown), typed(kb.Enter),
-		see(`document.querySelector(".bar h1").textContent === "东京出差"`),
-		see(`document.querySelector(".msg .text").textContent.includes("机票")`),
-		chromedp.EmulateViewport(900, 700), shoot("8-narrow-dark"),
-		see(`document.documentElement.scrollWidth <= 900`),
+	do(browser.Scene{ // another space, and a narrow window
+		chromedp.Focus(`.place.here`), browser.Typed(kb.ArrowDown), browser.Typed(kb.Enter),
+		browser.See(`document.querySelector(".bar h1").textContent === "东京出差"`),
+		browser.See(`document.querySelector(".msg .text").textContent.includes("机票")`),
+		chromedp.EmulateViewport(900, 700), browser.Shoot("8-narrow-dark"),
+		browser.See(`document.documentElement.scrollWidth <= 900`),
 	})
 }
 
@@ -313,13 +228,13 @@ func TestKeyboardOnly(t *testing.T) {
 func TestUnread(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
-	do := browser(t, s.url, false)
+	do := browser.Open(t, s.url, false)
 	if _, err := s.chat.Post(world.Post{Space: "spaces/AAQAtokyo002", User: "users/100000000000000000002", Text: "到了"}); err != nil {
 		t.Fatal(err)
 	}
-	do(scene{
-		see(`document.querySelector(".place.unread .count")?.textContent.startsWith("1")`), shoot("9-unread-light"),
+	do(browser.Scene{
+		browser.See(`document.querySelector(".place.unread .count")?.textContent.startsWith("1")`), browser.Shoot("9-unread-light"),
 		chromedp.Click(`.place.unread`),
-		see(`document.querySelector(".place.unread") === null && document.querySelector(".msg .text").textContent === "到了"`),
+		browser.See(`document.querySelector(".place.unread") === null && document.querySelector(".msg .text").textContent === "到了"`),
 	})
 }

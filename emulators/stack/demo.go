@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"kesoku.dev/emulators/googlechat/wire"
 	"kesoku.dev/emulators/googlechat/world"
+	"kesoku.dev/shared/clock"
 	"kesoku.dev/shared/message"
+	"kesoku.dev/shared/session"
 )
 
 // answerWithin is how long the demo waits for one answer.
@@ -35,7 +38,28 @@ func Demo(ctx context.Context, out io.Writer) error {
 			return err
 		}
 	}
+	if err := s.settle(ctx, space); err != nil {
+		return err
+	}
 	return s.printRecords(ctx, out, space)
+}
+
+// settle waits until nothing is outstanding in the space's sessions.
+func (s *Stack) settle(ctx context.Context, space string) error {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	for {
+		sessions, err := s.Store.SessionsOf(ctx, space, 20)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(sessions, func(one session.Session) bool { return one.WakeAt != nil }) {
+			return nil
+		}
+		if err := (clock.System{}).Sleep(ctx, lookEvery); err != nil {
+			return fmt.Errorf("the sessions of %s did not come to rest: %w", space, err)
+		}
+	}
 }
 
 // ask posts a message and prints what comes back, until the turn's reply has landed.

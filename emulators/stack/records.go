@@ -3,8 +3,10 @@ package stack
 import (
 	"context"
 	"iter"
+	"net/http"
 	"time"
 
+	"kesoku.dev/emulators/page"
 	"kesoku.dev/shared/message"
 	"kesoku.dev/shared/store"
 )
@@ -15,6 +17,9 @@ const (
 	// shown is how many messages of a session the page shows.
 	shown = 200
 )
+
+// Page is the look-alike of Google Chat over this stack, with the records beside it.
+func (s *Stack) Page() http.Handler { return page.New(s.Chat, records{s.Store}) }
 
 // records shows the page what the store keeps.
 type records struct{ store *store.Store }

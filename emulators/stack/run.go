@@ -42,7 +42,7 @@ func Run(ctx context.Context, out io.Writer) error {
 	}
 	pageCtx, closePage := context.WithCancel(context.WithoutCancel(ctx))
 	defer closePage()
-	url := serve(pageCtx, l, page.New(s.Chat, records{s.Store}))
+	url := serve(pageCtx, l, s.Page())
 	s.greet(out, url, time.Since(begun))
 	<-ctx.Done()
 	fmt.Fprintln(out, "\nstopping …")

@@ -32,7 +32,7 @@ func (s *Stack) startFunctions(ctx, _ context.Context) error {
 	var failed error
 	for _, name := range Functions() {
 		wait.Go(func() {
-			child, err := process.Start(ctx, name, s.opts.Command, s.environ(), s.opts.FunctionLog, s.opts.Log)
+			child, err := process.Start(ctx, name, s.opts.Command, s.Environ(), s.opts.FunctionLog, s.opts.Log)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -57,8 +57,8 @@ func (s *Stack) startFunctions(ctx, _ context.Context) error {
 // audience is the URL that the webhook is configured under. Behind a tunnel or a load balancer, too, it is not where the function listens.
 const audience = "https://kesoku.example/googlechat"
 
-// environ is what every function is told. It is the list of README's table, with this machine's endpoints.
-func (s *Stack) environ() []string {
+// Environ is what every function is told, as NAME=value. It is the list of README's table, with this machine's endpoints.
+func (s *Stack) Environ() []string {
 	sampleHost := s.URLs.Sample
 	if u, err := url.Parse(s.URLs.Sample); err == nil {
 		sampleHost = u.Host

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/GoogleCloudPlatform/functions-framework-go/functions"
@@ -67,8 +66,7 @@ var errFired = errors.New("fired already")
 // fire stores the firing and its prompt in one swap, and returns the session to wake. A firing that is there already changes nothing.
 func (c *cron) fire(ctx context.Context, route config.Route, job config.Job, due time.Time, firing string) (string, error) {
 	event := chat.Event{Platform: job.ChatbotID, ChannelID: job.ChannelID, Kind: chat.KindMessage}
-	binding := chat.Binding{Ownership: route.Session.Ownership, Lane: route.Session.Lane, CustomKey: route.Session.CustomKey}
-	key := binding.ConversationKey(&event)
+	key := route.Binding().ConversationKey(&event)
 	now := c.Clock.Now()
 	ledger := c.Store.Conversation(key, func() session.Session {
 		return session.New(c.NewID(), key, job.RouteID(), job.ChatbotID, job.ChannelID, false, now)
@@ -104,9 +102,7 @@ func (c *cron) prompt(d *session.Draft, route config.Route, job config.Job, firi
 		return errs.Retryable(fmt.Errorf("cron job %q: too many prompts wait in its channel", job.Name), 0)
 	case session.ReceiptAccepted:
 	}
-	d.Settings = session.Settings{
-		Model: route.Model, Role: route.Role, Tools: slices.Clone(route.Tools), Interrupt: route.Merge.Interrupt, Locale: route.Locale,
-	}
+	d.Settings = route.SessionSettings("")
 	m := message.Author{ChatbotID: d.ChatbotID, ChannelID: d.ChannelID, Now: now}.CronPrompt(job.Prompt)
 	m.Seq = d.Seq
 	d.Create(m)

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"time"
 
 	"cloud.google.com/go/pubsub/v2"
@@ -48,6 +49,15 @@ type Cron struct {
 
 // Sweep says that it is time to look for what was left behind.
 type Sweep struct{}
+
+// documentID is the form of the ids that wake-ups name. No document has a name like "" or "a/b": reading it fails for ever, and not as
+// something that is not found.
+var documentID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
+
+func (w Inbound) valid() bool { return w.Route != "" && documentID.MatchString(w.Event) }
+func (w Wake) valid() bool    { return documentID.MatchString(w.Session) }
+func (w Cron) valid() bool    { return w.Job != "" }
+func (Sweep) valid() bool     { return true }
 
 // publishFor bounds one publish, its retries included.
 const publishFor = 20 * time.Second

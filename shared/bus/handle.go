@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"time"
 
@@ -35,9 +36,15 @@ type push struct {
 	} `json:"message"`
 }
 
+// wakeUp is one of Inbound, Wake, Cron and Sweep.
+type wakeUp interface {
+	// valid reports whether it names what it must.
+	valid() bool
+}
+
 // Handle makes a CloudEvent function of a handler and is where every error becomes ack or nack: nil and fenced are acked, a permanent
 // error, an undecodable wake-up among them, is buried and acked, and all else is nacked and comes again.
-func Handle[T any](log *slog.Logger, morgue Morgue, handler func(ctx context.Context, wake T, d Delivery) error) func(context.Context, cloudevents.Event) error {
+func Handle[T wakeUp](log *slog.Logger, morgue Morgue, handler func(ctx context.Context, wake T, d Delivery) error) func(context.Context, cloudevents.Event) error {
 	return func(ctx context.Context, e cloudevents.Event) error {
 		wake, d, err := decode[T](e)
 		if err == nil {
@@ -71,8 +78,9 @@ func nack(log *slog.Logger, err error) error {
 	return errNacked
 }
 
-// decode reads the wake-up out of a push. Fields that T does not know are refused: a wake-up for another topic is not ours.
-func decode[T any](e cloudevents.Event) (wake T, d Delivery, err error) {
+// decode reads the wake-up out of a push. Fields that T does not know are refused: a wake-up for another topic is not ours;
+// so is one that does not name what it must.
+func decode[T wakeUp](e cloudevents.Event) (wake T, d Delivery, err error) {
 	var p push
 	if err := json.Unmarshal(e.Data(), &p); err != nil {
 		return wake, d, errs.Permanentf("wake-up %s is no push message: %w", e.ID(), err)
@@ -83,6 +91,12 @@ func decode[T any](e cloudevents.Event) (wake T, d Delivery, err error) {
 		if err := dec.Decode(&wake); err != nil {
 			return wake, d, errs.Permanentf("wake-up %s does not decode: %w", e.ID(), err)
 		}
+		if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+			return wake, d, errs.Permanentf("wake-up %s has more than one value", e.ID())
+		}
+	}
+	if !wake.valid() {
+		return wake, d, errs.Permanentf("wake-up %s names nothing that could exist: %+v", e.ID(), wake)
 	}
 	published := p.Message.PublishTime
 	if published.IsZero() {

@@ -25,8 +25,8 @@ type Record struct {
 	ExpireAt   time.Time `json:"expire_at" firestore:"expire_at"`
 
 	// Pending is true until the pipeline has decided.
-	Pending   bool       `json:"pending" firestore:"pending"`
-	WakeAt    *time.Time `json:"wake_at" firestore:"wake_at"`
+	Pending   bool       `json:"pending,omitempty" firestore:"pending,omitempty"`
+	WakeAt    *time.Time `json:"wake_at,omitempty" firestore:"wake_at,omitempty"`
 	WakeShard int        `json:"wake_shard" firestore:"wake_shard"`
 
 	// What became of it.

@@ -4,6 +4,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -14,6 +15,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"kesoku.dev/shared/chat"
+	"kesoku.dev/shared/session"
 )
 
 // Names of the configuration files.
@@ -142,8 +144,9 @@ func (c *Config) Intro(role string) string {
 
 // Route is the effective settings of a channel. The names are the chat pipeline's own.
 type Route struct {
-	Engine     string     `yaml:"engine"` // agent, or off
-	Model      string     `yaml:"model"`  // provider:model
+	Engine     string     `yaml:"engine"`   // agent, or off
+	Model      string     `yaml:"model"`    // provider:model
+	Thinking   bool       `yaml:"thinking"` // ask the model for its thoughts; a model that has none refuses
 	Role       string     `yaml:"role"`
 	Tools      []string   `yaml:"tools"`  // empty means all
 	Locale     string     `yaml:"locale"` // zh or en, where the platform does not tell a person's own
@@ -186,10 +189,23 @@ type Merge struct {
 	Interrupt bool `yaml:"interrupt"`
 }
 
+// SessionSettings are what a turn must know of the route, in the language of the person who wrote last.
+func (r *Route) SessionSettings(locale string) session.Settings {
+	return session.Settings{
+		Model: r.Model, Thinking: r.Thinking, Role: r.Role, Tools: slices.Clone(r.Tools), Interrupt: r.Merge.Interrupt,
+		Locale: cmp.Or(locale, r.Locale),
+	}
+}
+
+// Binding ties the route's messages to conversations.
+func (r *Route) Binding() chat.Binding {
+	return chat.Binding{Ownership: r.Session.Ownership, Lane: r.Session.Lane, CustomKey: r.Session.CustomKey}
+}
+
 // DefaultRoute is what a route has where nothing is written.
 func DefaultRoute() Route {
 	return Route{
-		Engine: "agent", Model: "openai:gpt-4o-mini", Role: DefaultRole, Locale: "zh",
+		Engine: "agent", Model: "openai:gpt-4o-mini", Thinking: true, Role: DefaultRole, Locale: "zh",
 		Session: Session{Ownership: chat.OwnershipShared, Lane: chat.DefaultLane},
 		Activation: Activation{
 			Use: []string{"rule"}, IgnoreSelf: true, AllowPrivate: true, PrivateChatWithoutCommand: true, AllowAtReply: true,

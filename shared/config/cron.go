@@ -51,6 +51,9 @@ func (j *Job) check() error {
 }
 
 func (j *Job) schedule() (cron.Schedule, error) {
+	if strings.Contains(j.Schedule, "=") { // the parser would take TZ=… for a zone, and fall over one without fields behind it
+		return nil, fmt.Errorf("%q: write five fields alone; the zone has a field of its own", j.Schedule)
+	}
 	return cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow).Parse(j.Schedule)
 }
 

@@ -20,7 +20,8 @@ const ActionStop = "stop"
 // ridingCard is the card that goes along with a turn's end: where none stands yet, a reply brings its metrics and a turn with steps its
 // steps.
 func (r *run) ridingCard(m message.Message) (render.Card, bool) {
-	if !r.adapter.Features().Steps || m.Turn == 0 || r.s.Outbox.Card.Turn >= m.Turn {
+	c := r.s.Outbox.Card
+	if !r.adapter.Features().Steps || m.Turn == 0 || c.Turn > m.Turn || (c.Turn == m.Turn && !r.onlyPromised(c)) {
 		return render.Card{}, false
 	}
 	steps := r.steps(m.Turn)
@@ -40,16 +41,10 @@ func (r *run) showSteps(ctx context.Context) error {
 	shown := r.card(turn, steps, nil)
 	next := r.s.Outbox.Card
 	if next.Turn != turn {
-		next = session.Card{Turn: turn, ID: key(r.id, "card", turn), FirstSeq: r.firstSeq(turn)}
-		post := platform.Post{
-			To:  platform.Address{ChannelID: r.s.ChannelID, ThreadID: r.s.Turn.ThreadID},
-			Key: key(r.id, "create card", turn), ID: next.ID, Card: &shown,
-		}
-		if _, err := r.create(ctx, post); err != nil {
-			return r.cardFailed(ctx, next, err)
-		}
-	} else if !next.Final {
-		if err := r.edit(ctx, next, &shown); err != nil {
+		return r.promise(ctx, turn)
+	}
+	if !next.Final {
+		if err := r.put(ctx, next, &shown); err != nil {
 			return r.cardFailed(ctx, next, err)
 		}
 	}
@@ -59,6 +54,55 @@ func (r *run) showSteps(ctx context.Context) error {
 		d.Outbox.Cursor = max(d.Outbox.Cursor, r.lastBeforeOutput(seq))
 		return r.shown(d, turn, seq)
 	})
+}
+
+// promise notes the card of the live turn before it is created. Whoever takes over then knows of a card that may stand already; it would
+// claim for ever to be at work otherwise.
+func (r *run) promise(ctx context.Context, turn int) error {
+	card := session.Card{Turn: turn, ID: key(r.id, "card", turn), FirstSeq: r.firstSeq(turn)}
+	err := r.change(ctx, func(d *session.Draft) error {
+		d.Outbox.Card = card
+		return nil
+	})
+	if err == nil {
+		r.promised = card.ID
+	}
+	return err
+}
+
+// onlyPromised reports whether the card certainly does not stand: this very run has promised it, and not created it yet.
+func (r *run) onlyPromised(c session.Card) bool {
+	return c.Revision == 0 && c.ID == r.promised && !c.Final
+}
+
+// put makes the card on the platform look as shown. One that was promised by another run is created and then edited, since the creation finds
+// a card that stands already, and that one looks as it did then.
+func (r *run) put(ctx context.Context, c session.Card, shown *render.Card) error {
+	if c.Revision == 0 {
+		mine := r.onlyPromised(c)
+		post := platform.Post{
+			To:  platform.Address{ChannelID: r.s.ChannelID, ThreadID: r.threadOf(c.Turn)},
+			Key: key(r.id, "create card", c.Turn), ID: c.ID, Card: shown,
+		}
+		r.promised = "" // from here on it may stand
+		if _, err := r.create(ctx, post); err != nil || mine {
+			return err
+		}
+	}
+	return r.edit(ctx, c, shown)
+}
+
+// threadOf is where a turn's messages belong.
+func (r *run) threadOf(turn int) string {
+	if turn == r.liveTurn() {
+		return r.s.Turn.ThreadID
+	}
+	for _, m := range r.messages {
+		if m.Turn == turn && m.Metadata.ThreadID != "" {
+			return m.Metadata.ThreadID
+		}
+	}
+	return ""
 }
 
 // hideSteps marks steps as dealt with on a platform that shows none.
@@ -94,11 +138,13 @@ func (r *run) firstSeq(turn int) int64 {
 func (r *run) closeCard(ctx context.Context) error {
 	next := r.s.Outbox.Card
 	end := r.endOf(next.Turn)
-	shown := r.card(next.Turn, r.steps(next.Turn), end)
-	if err := r.edit(ctx, next, &shown); err != nil {
-		return r.cardFailed(ctx, next, err)
+	if !r.onlyPromised(next) {
+		shown := r.card(next.Turn, r.steps(next.Turn), end)
+		if err := r.put(ctx, next, &shown); err != nil {
+			return r.cardFailed(ctx, next, err)
+		}
+		next.Revision++
 	}
-	next.Revision++
 	next.Final = true
 	return r.change(ctx, func(d *session.Draft) error {
 		if err := r.shown(d, next.Turn, d.Seq); err != nil {

@@ -28,6 +28,7 @@ type run struct {
 	s        session.Session   // as of the last read or commit
 	messages []message.Message // from the card's first step or the cursor on, as of readAt
 	readAt   string            // the swap of the session they were read with
+	promised string            // the card that this run has promised and not begun to create
 }
 
 func (r *run) claim(ctx context.Context) (session.Verdict, error) {

@@ -46,6 +46,26 @@ func Tail(ordered []message.Message) []message.Message {
 	return nil
 }
 
+// maxShown is how many bytes of past turns a model is shown, about 100,000 tokens: what a provider takes, and a person would pay for.
+const maxShown = 400 << 10
+
+// Recent drops the oldest turns until the past has at most maxShown bytes. A turn is dropped whole; the live one stays whatever its size.
+func Recent(ordered []message.Message, live int) []message.Message {
+	size := 0
+	for i := len(ordered) - 1; i >= 0; i-- {
+		m := &ordered[i]
+		if m.Turn == live || m.Turn == 0 {
+			continue
+		}
+		size += len(m.Content) + len(m.Metadata.ToolArguments)
+		if size > maxShown {
+			last := m.Turn
+			return slices.DeleteFunc(slices.Clone(ordered), func(m message.Message) bool { return m.Turn != 0 && m.Turn <= last })
+		}
+	}
+	return ordered
+}
+
 // Clean returns what the model may read while turn live runs: no notifications, no system prompt, nothing that still waits or was taken
 // back before its turn; thoughts and signatures of the live turn only; attachments of past prompts replaced by a line that names them.
 func Clean(ordered []message.Message, live int) []message.Message {

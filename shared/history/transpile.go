@@ -16,7 +16,7 @@ const leftOut = systemPrefix + "Earlier messages of this conversation are left o
 
 // Build is the whole way from stored messages to provider turns while turn live runs.
 func Build(messages []message.Message, live int) []Turn {
-	return Transpile(Clean(Heal(Tail(Order(messages))), live))
+	return Transpile(Clean(Heal(Recent(Tail(Order(messages)), live)), live))
 }
 
 // Transpile makes provider turns of clean history: speakers alternate, the user is first, and a batch of calls is followed by exactly its

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"kesoku.dev/shared/bus"
 	"kesoku.dev/shared/chat"
@@ -45,9 +44,7 @@ func (f *flow) receive(d *session.Draft) error {
 		return errDuplicate
 	case session.ReceiptAccepted:
 	}
-	d.Settings = session.Settings{
-		Model: f.route.Model, Role: f.route.Role, Tools: slices.Clone(f.route.Tools), Interrupt: f.route.Merge.Interrupt, Locale: f.locale(),
-	}
+	d.Settings = f.route.SessionSettings(e.Locale)
 	name := e.Sender.Name
 	if name == "" {
 		name = e.Sender.ID

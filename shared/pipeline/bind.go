@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"kesoku.dev/shared/bus"
-	"kesoku.dev/shared/chat"
 	"kesoku.dev/shared/locale"
 	"kesoku.dev/shared/session"
 )
@@ -18,21 +17,13 @@ func (f *flow) bind(context.Context) error {
 // open finds the session of the event's conversation, or the one to be made for it.
 func (f *flow) open() {
 	e := &f.event
-	b := chat.Binding{Ownership: f.route.Session.Ownership, Lane: f.route.Session.Lane, CustomKey: f.route.Session.CustomKey}
-	key := b.ConversationKey(&e.Event)
+	key := f.route.Binding().ConversationKey(&e.Event)
 	f.ledger = f.Conversations.Conversation(key, func() session.Session {
 		return session.New(f.NewID(), key, e.RouteID, e.Platform, e.ChannelID, e.Direct, f.Clock.Now())
 	})
 }
 
-// locale is the person's own language where the platform tells it, else the route's.
-func (f *flow) locale() string {
-	if f.event.Locale != "" {
-		return f.event.Locale
-	}
-	return f.route.Locale
-}
-
+// texts are in the person's own language where the platform tells it, else in the route's.
 func (f *flow) texts() locale.Texts { return locale.For(f.event.Locale, f.route.Locale) }
 
 // commit settles the event in the swap that changes its session, and publishes the wake-up that goes with it.

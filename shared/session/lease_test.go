@@ -228,3 +228,19 @@ func TestRecoveries(t *testing.T) {
 		t.Errorf("%d recoveries of a turn that nobody had begun", s.Turn.Recoveries)
 	}
 }
+
+// L4, case B33: the sweep takes an expired lease away. Its holder is fenced, the turn stays and is taken up under yet another epoch, and the
+// takeover is counted once.
+func TestOrphan(t *testing.T) {
+	t.Parallel()
+	s := with(session.WhenNext)
+	s.ClaimTurn(mine, now)
+	s.Begin(now)
+	s.Orphan()
+	if s.TurnLease.Holds("me", 1) || s.TurnLease.Held() || s.Turn == nil || s.Turn.Recoveries != 1 {
+		t.Errorf("orphaned: lease %+v, turn %+v", s.TurnLease, s.Turn)
+	}
+	if v := s.ClaimTurn(rerun, now); v != session.VerdictClaimed || s.TurnLease.Epoch <= 2 || s.Turn.Recoveries != 1 {
+		t.Errorf("taken up: %s, lease %+v, %d recoveries", v, s.TurnLease, s.Turn.Recoveries)
+	}
+}

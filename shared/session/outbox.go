@@ -20,7 +20,7 @@ type Card struct {
 	Turn     int    `json:"turn" firestore:"turn"`           // 0 when there never was one
 	FirstSeq int64  `json:"first_seq" firestore:"first_seq"` // its steps are among the messages from here on
 	ID       string `json:"id" firestore:"id"`               // the client-assigned message id
-	Revision int    `json:"revision" firestore:"revision"`   // counts edits
+	Revision int    `json:"revision" firestore:"revision"`   // counts writes; 0 is a card that is promised and may or may not stand
 	Final    bool   `json:"final" firestore:"final"`         // shows how its turn ended
 }
 
@@ -34,7 +34,8 @@ type Sending struct {
 // SendWork reports whether delivery has something to do: messages past the cursor, or a card that does not show how things stand.
 func (s *Session) SendWork() bool { return s.Outbox.Cursor < s.Seq || s.CardDue() }
 
-// CardDue reports whether the card must change although no message is due: an announced turn has none yet, or the card's turn is over.
+// CardDue reports whether the card must change although no message is due: an announced turn has none yet, one is promised, or the card's turn
+// is over.
 func (s *Session) CardDue() bool {
 	c := s.Outbox.Card
 	live := 0
@@ -44,7 +45,7 @@ func (s *Session) CardDue() bool {
 			return true
 		}
 	}
-	return c.Turn != 0 && !c.Final && c.Turn != live
+	return c.Turn != 0 && !c.Final && (c.Turn != live || c.Revision == 0)
 }
 
 // ClaimSend asks for the send lease.

@@ -1,9 +1,11 @@
 package session_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
+	"strconv"
 	"testing"
 
 	"kesoku.dev/shared/session"
@@ -48,6 +50,8 @@ const (
 	opNack
 )
 
+var getNames = [events]string{"gets wake-up 0", "gets wake-up 1", "gets the sweep's wake-up", "gets the checkpoint's wake-up"}
+
 var opNames = [...]string{"none", "claim", "step", "end", "begin", "preempt", "fail", "publish", "ack", "nack"}
 
 // handler is one run of the turn function.
@@ -74,9 +78,9 @@ type world struct {
 	prompts [2]prompt
 	wakes   [events]wake
 	workers [2]handler
-	runs    int    // names the next run
-	last    string // who committed last, and under which epoch
-	lastAt  int64
+	runs    int  // names the next run
+	extra   int  // duplicates so far
+	once    bool // what happens once in a search has happened: its wake-up has a single id here
 	broken  error
 }
 
@@ -84,15 +88,16 @@ type world struct {
 type rules struct {
 	when      [2]session.When
 	interrupt bool
-	// duplicates lets a wake-up be delivered twice at once and again after its ack. Then the sweep is needed, else it must not be.
-	duplicates bool
+	// duplicates is how often a wake-up may be delivered although it is in hand or acknowledged. Then the sweep may be needed; without
+	// duplicates it must not be.
+	duplicates int
 	recall     bool
-	checkpoint bool
-}
-
-func (w world) clone() world {
-	w.s = w.s.Clone()
-	return w
+	checkpoint bool // one handler runs out of time
+	orphans    bool // the sweep takes an expired lease from its holder
+	single     bool // there is no second prompt
+	// races parts the read of a compare-and-swap from its write, so that rivals come between. Without it the two are one move, which is
+	// the same protocol, since a swap on an outdated read writes nothing and is repeated; it only leaves more room for the other rules.
+	races bool
 }
 
 // swapped is what a successful compare-and-swap does to everybody's picture.
@@ -138,10 +143,11 @@ func seqsOf(refs []session.Ref) []int64 {
 
 func (r rules) moves(w world) []move[world] {
 	var out []move[world]
-	add := func(fault bool, name string, change func(*world)) {
-		next := w.clone()
+	add := func(fault bool, who int, name string, change func(*world)) {
+		next := w
+		next.s = w.s.Clone()
 		change(&next)
-		out = append(out, move[world]{name: name, to: next, fault: fault})
+		out = append(out, move[world]{who: who, name: name, to: next, fault: fault})
 	}
 	r.outside(&w, add)
 	started := false
@@ -152,21 +158,21 @@ func (r rules) moves(w world) []move[world] {
 			started = true
 			r.deliveries(&w, i, add)
 		case h.op != opNone:
-			add(true, fmt.Sprintf("%d crashes", i), func(w *world) { w.workers[i] = handler{} })
+			add(true, i, "crashes", func(w *world) { w.workers[i] = handler{} })
 			r.work(&w, i, add)
 		}
 	}
 	return out
 }
 
-type adder func(fault bool, name string, change func(*world))
+type adder func(fault bool, who int, name string, change func(*world))
 
 // outside is all that happens without a handler.
 func (r rules) outside(w *world, add adder) {
 	for i, p := range w.prompts {
 		switch {
 		case p.phase == unsent:
-			add(false, fmt.Sprintf("prompt %d comes", i), func(w *world) {
+			add(false, i, "is a prompt that comes", func(w *world) {
 				if got := w.s.Receive(session.Ref{Key: fmt.Sprint(i), When: r.when[i]}, 0); got != session.ReceiptAccepted {
 					w.fail("prompt %d: %s", i, got)
 				}
@@ -175,12 +181,12 @@ func (r rules) outside(w *world, add adder) {
 				w.swapped()
 			})
 		case !p.published:
-			add(false, fmt.Sprintf("prompt %d is told about", i), func(w *world) {
+			add(false, i, "is a prompt that is told about", func(w *world) {
 				w.prompts[i].published = true
 				w.wakes[i] = wake{published: true}
 			})
 		case p.phase == waiting && r.recall:
-			add(true, fmt.Sprintf("prompt %d is recalled", i), func(w *world) {
+			add(true, i, "is a prompt that is recalled", func(w *world) {
 				var left []session.Ref
 				for _, ref := range w.s.Inbox {
 					if ref.Seq != p.seq {
@@ -194,25 +200,36 @@ func (r rules) outside(w *world, add adder) {
 		}
 	}
 	if w.s.TurnLease.Live(now) {
-		add(false, "the lease ends", func(w *world) { w.s.TurnLease.Until = now })
+		add(false, 0, "the lease ends", func(w *world) { w.s.TurnLease.Until = now })
 	}
-	if r.duplicates && w.s.WakeAt != nil && !w.s.TurnLease.Live(now) {
-		add(false, "the sweep comes", func(w *world) { w.wakes[sweepEvent] = wake{published: true} })
+	if r.orphans && w.s.Turn != nil && w.s.TurnLease.Held() && !w.s.TurnLease.Live(now) && !w.once {
+		add(false, 0, "the sweep takes the lease away", func(w *world) {
+			w.s.Orphan()
+			w.once = true
+			w.swapped()
+			w.wakes[sweepEvent] = wake{published: true}
+		})
+	}
+	if r.duplicates > 0 && w.quiet() && w.s.WakeAt != nil && !w.s.TurnLease.Live(now) { // earlier, it is a wake-up like the others
+		add(false, 0, "the sweep comes", func(w *world) { w.wakes[sweepEvent] = wake{published: true} })
 	}
 }
 
 func (r rules) deliveries(w *world, i int, add adder) {
 	for e, k := range w.wakes {
-		inHand := false
+		extra := k.acked
 		for _, h := range w.workers {
-			inHand = inHand || h.op != opNone && h.event == e
+			extra = extra || h.op != opNone && h.event == e
 		}
-		if !k.published || !r.duplicates && (k.acked || inHand) {
+		if !k.published || extra && w.extra >= r.duplicates {
 			continue
 		}
-		add(k.acked || inHand, fmt.Sprintf("%d gets wake-up %d", i, e), func(w *world) {
+		add(extra, i, getNames[e], func(w *world) {
+			if extra {
+				w.extra++
+			}
 			w.runs++
-			w.workers[i] = handler{op: opClaim, event: e, holder: fmt.Sprint("run", w.runs)}
+			w.workers[i] = handler{op: opClaim, event: e, holder: "run" + strconv.Itoa(w.runs)}
 		})
 	}
 }
@@ -220,24 +237,28 @@ func (r rules) deliveries(w *world, i int, add adder) {
 // work is the next thing that a handler does: it reads, or it swaps what it decided on its picture, or it talks to Pub/Sub.
 func (r rules) work(w *world, i int, add adder) {
 	h := w.workers[i]
-	name := fmt.Sprintf("%d %s", i, opNames[h.op])
 	switch {
 	case h.op == opAck:
-		add(false, name, func(w *world) { w.wakes[h.event].acked = true; w.workers[i] = handler{} })
+		add(false, i, opNames[h.op], func(w *world) { w.acked(h.event); w.workers[i] = handler{} })
 	case h.op == opNack:
-		add(false, name, func(w *world) { w.workers[i] = handler{} })
+		add(false, i, opNames[h.op], func(w *world) { w.workers[i] = handler{} })
 	case h.op == opPublish:
-		add(false, name, func(w *world) { w.wakes[checkpointEvent] = wake{published: true}; w.workers[i].op = opAck })
-	case !h.read:
-		add(false, name+": reads", func(w *world) { w.look(i) })
-	case h.stale:
-		add(false, name+": loses the race", func(w *world) { w.workers[i].read = false })
+		add(false, i, opNames[h.op], func(w *world) { w.wakes[checkpointEvent] = wake{published: true}; w.workers[i].op = opAck })
+	case r.races && !h.read:
+		add(false, i, "reads", func(w *world) { w.look(i) })
+	case r.races && h.stale:
+		add(false, i, "loses the race", func(w *world) { w.workers[i].read = false })
 	default:
-		add(false, name+": swaps", func(w *world) { w.commit(i) })
-		if r.checkpoint && h.op == opStep {
-			add(true, name+": lets go for a while", func(w *world) {
-				w.committed(&w.workers[i])
+		add(false, i, opNames[h.op], func(w *world) {
+			if r.races || w.look(i) {
+				w.commit(i)
+			}
+		})
+		if r.checkpoint && !w.once && h.op == opStep && w.s.TurnLease.Holds(h.holder, h.epoch) {
+			add(true, i, "lets go for a while", func(w *world) {
+				w.owns(&w.workers[i])
 				w.s.Pause(now)
+				w.once = true
 				w.swapped()
 				w.workers[i].op, w.workers[i].read = opPublish, false
 			})
@@ -245,42 +266,54 @@ func (r rules) work(w *world, i int, add adder) {
 	}
 }
 
-// look reads the session. What is decided without a swap is decided here, on what stands there at this moment.
-func (w *world) look(i int) {
+// acked ends a wake-up. Those of the prompts are remembered, because they may come again.
+func (w *world) acked(event int) {
+	w.wakes[event].acked = true
+	if event >= sweepEvent {
+		w.wakes[event] = wake{}
+	}
+}
+
+// look reads the session and reports whether a swap is to follow. What is decided without one is decided here, on what stands there now.
+func (w *world) look(i int) bool {
 	h := &w.workers[i]
 	h.read, h.stale = true, false
 	if h.op != opClaim {
 		if !w.s.TurnLease.Holds(h.holder, h.epoch) {
 			h.op = opAck // fenced: stop and write nothing
 		}
-		return
+		return h.op != opAck
 	}
 	s := w.s.Clone()
-	switch s.ClaimTurn(session.Claimant{Holder: h.holder, EventID: fmt.Sprint(h.event)}, now) {
+	switch s.ClaimTurn(session.Claimant{Holder: h.holder, EventID: strconv.Itoa(h.event)}, now) {
 	case session.VerdictIdle, session.VerdictBusy:
 		h.op = opAck
 	case session.VerdictComeBack:
 		h.op = opNack
 	case session.VerdictClaimed:
 	}
+	return h.op == opClaim
 }
 
-// committed notes who commits. A run may commit until another has, and never again.
-func (w *world) committed(h *handler) {
-	if w.last != h.holder && h.epoch <= w.lastAt {
-		w.fail("%s commits under epoch %d after %s did under %d", h.holder, h.epoch, w.last, w.lastAt)
+// owns checks that who commits has the lease: no two runs ever share an epoch, so no two of them commit.
+func (w *world) owns(h *handler) {
+	if l := w.s.TurnLease; l.Holder != h.holder || l.Epoch != h.epoch {
+		w.fail("%s commits under epoch %d, but %q has the lease under %d", h.holder, h.epoch, l.Holder, l.Epoch)
 	}
-	w.last, w.lastAt = h.holder, h.epoch
 }
 
 // commit is a swap on a picture that is still true.
 func (w *world) commit(i int) {
 	h := &w.workers[i]
 	if h.op == opClaim {
-		w.s.ClaimTurn(session.Claimant{Holder: h.holder, EventID: fmt.Sprint(h.event)}, now)
+		before := w.s.TurnLease.Epoch
+		w.s.ClaimTurn(session.Claimant{Holder: h.holder, EventID: strconv.Itoa(h.event)}, now)
 		h.epoch = w.s.TurnLease.Epoch
+		if h.epoch <= before {
+			w.fail("%s claims under epoch %d again", h.holder, before)
+		}
 	}
-	w.committed(h)
+	w.owns(h)
 	switch h.op {
 	case opClaim, opBegin:
 		h.op = w.start(h.op)
@@ -367,7 +400,7 @@ func (r rules) check(w world) error {
 	if (w.s.WakeAt != nil) != w.s.TurnWork() {
 		return fmt.Errorf("the sweep comes at %v, though work = %v", w.s.WakeAt, w.s.TurnWork())
 	}
-	if w.quiet() && w.s.TurnWork() && (!r.duplicates || w.s.WakeAt == nil) {
+	if w.quiet() && w.s.TurnWork() && (r.duplicates == 0 || w.s.WakeAt == nil) {
 		return errors.New("stranded: there is work, and nobody comes")
 	}
 	return nil
@@ -403,43 +436,61 @@ func (w world) done() bool {
 	return w.quiet() && !w.s.TurnWork() && w.s.Turn == nil
 }
 
-// key leaves out what no behaviour depends on: absolute epochs, seqs and names of runs that are over.
-func (w world) key() string {
-	var b strings.Builder
-	name := func(holder string) string {
-		for i, h := range w.workers {
-			if h.op != opNone && h.holder == holder {
-				return fmt.Sprint(i)
-			}
-		}
-		if holder == "" {
-			return "-"
-		}
-		return "x"
-	}
+// fingerprint is a world without what no behaviour depends on: absolute epochs and seqs, names of runs that are over, which handler is which.
+type fingerprint struct {
+	owner, event string
+	live, turn   bool
+	prompts      [2]prompt
+	inbox        [2]int
+	merged       [2]int
+	step, lost   int
+	wakes        [events]wake
+	workers      [2]handler
+	extra        int
+	once         bool
+}
+
+func (w world) key() fingerprint {
 	l := w.s.TurnLease
-	fmt.Fprintf(&b, "%s%s%v|", name(l.Holder), l.EventID, l.Live(now))
-	for _, p := range w.prompts {
-		fmt.Fprintf(&b, "%d%d%v", p.phase, p.replies, p.published)
+	f := fingerprint{event: l.EventID, live: l.Live(now), prompts: w.prompts, wakes: w.wakes, extra: w.extra, once: w.once}
+	if l.Holder != "" {
+		f.owner = "gone"
 	}
-	for _, ref := range w.s.Inbox {
-		b.WriteString(ref.Key)
+	for i, h := range w.workers {
+		if h.op == opNone {
+			continue
+		}
+		mine := h.holder == l.Holder
+		h.stale, h.holder = h.read && h.stale, ""
+		if mine {
+			h.holder, f.owner = "mine", "here"
+		}
+		h.epoch -= l.Epoch
+		if h.epoch != 0 || h.op == opClaim {
+			h.epoch = -1
+		}
+		f.workers[i] = h
 	}
-	if t := w.s.Turn; t != nil {
-		fmt.Fprintf(&b, "|%d.%d", t.Step, t.Recoveries)
-		for _, seq := range t.Prompts {
-			for i, p := range w.prompts {
-				if p.seq == seq {
-					fmt.Fprintf(&b, ",%d", i)
-				}
-			}
+	slices.SortFunc(f.workers[:], func(a, b handler) int {
+		return cmp.Or(cmp.Compare(a.op, b.op), cmp.Compare(a.event, b.event), cmp.Compare(a.holder, b.holder), cmp.Compare(a.epoch, b.epoch),
+			flag(a.read)-flag(b.read), flag(a.stale)-flag(b.stale))
+	})
+	for i := range f.prompts {
+		f.inbox[i] = 1 + slices.IndexFunc(w.s.Inbox, func(r session.Ref) bool { return r.Seq == w.prompts[i].seq })
+		f.prompts[i].seq = 0
+		if t := w.s.Turn; t != nil {
+			f.turn, f.step, f.lost = true, t.Step, min(t.Recoveries, session.MaxRecoveries)
+			f.merged[i] = 1 + slices.Index(t.Prompts, w.prompts[i].seq)
 		}
 	}
-	fmt.Fprintf(&b, "|%v|%s%v", w.wakes, name(w.last), w.lastAt == l.Epoch)
-	for _, h := range w.workers {
-		fmt.Fprintf(&b, "|%d.%d.%v.%v.%v", h.op, h.event, h.read, h.stale, h.epoch == l.Epoch)
+	return f
+}
+
+func flag(b bool) int {
+	if b {
+		return 1
 	}
-	return b.String()
+	return 0
 }
 
 // A1, A2, A7, A8, A12, L1, P16; cases B2, B31, B32, B33, B34, B42, B44: every prompt ends once, whatever happens.
@@ -447,21 +498,25 @@ func TestTurnProtocol(t *testing.T) {
 	t.Parallel()
 	next, at, quiet := session.WhenNext, session.WhenNow, session.WhenQuiet
 	tests := map[string]rules{
-		"two prompts":              {when: [2]session.When{next, next}},
-		"second joins":             {when: [2]session.When{next, at}, checkpoint: true},
-		"second is quiet":          {when: [2]session.When{next, quiet}},
+		"two prompts, racing":      {when: [2]session.When{next, next}, races: true},
+		"second joins":             {when: [2]session.When{next, at}, races: true},
+		"out of time":              {when: [2]session.When{next, next}, checkpoint: true},
+		"second is quiet":          {when: [2]session.When{next, quiet}, races: true},
 		"second interrupts":        {when: [2]session.When{next, next}, interrupt: true},
 		"recalled":                 {when: [2]session.When{next, next}, recall: true},
-		"redelivered":              {when: [2]session.When{next, next}, duplicates: true},
-		"redelivered, joins":       {when: [2]session.When{next, at}, duplicates: true},
-		"redelivered, interrupted": {when: [2]session.When{next, next}, duplicates: true, interrupt: true},
+		"orphaned":                 {when: [2]session.When{next, next}, orphans: true, single: true},
+		"redelivered, joins":       {when: [2]session.When{next, at}, duplicates: 1},
+		"redelivered, interrupted": {when: [2]session.When{next, next}, duplicates: 1, interrupt: true},
 	}
 	for name, r := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			start := world{s: session.New("s1", "k", "r", "p", "c", false, now)}
 			start.s.Settings.Interrupt = r.interrupt
-			machine[world]{key: world.key, moves: r.moves, check: r.check, done: world.done}.explore(t, start)
+			if r.single {
+				start.prompts[1] = prompt{phase: interrupted, published: true}
+			}
+			machine[world, fingerprint]{key: world.key, moves: r.moves, check: r.check, done: world.done}.explore(t, start)
 		})
 	}
 }

@@ -6,6 +6,7 @@ package session
 
 import (
 	"hash/fnv"
+	"slices"
 	"time"
 )
 
@@ -20,6 +21,8 @@ const (
 	LeaseFor = 60 * time.Second
 	// wakeGrace is how long after the moment work should have moved the sweep comes to look.
 	wakeGrace = 60 * time.Second
+	// maxEarlier is how many swaps are remembered: far more than rivals fit in between a commit and the question what became of it.
+	maxEarlier = 16
 	// MaxRecoveries is how many takeovers without a new stored step end a turn as failed.
 	MaxRecoveries = 3
 )
@@ -50,12 +53,13 @@ type Session struct {
 	Told []string `json:"told" firestore:"told"`
 
 	// WakeAt exists only while something is outstanding: when the sweep should look.
-	WakeAt    *time.Time `json:"wake_at" firestore:"wake_at"`
+	WakeAt    *time.Time `json:"wake_at,omitempty" firestore:"wake_at,omitempty"`
 	WakeShard int        `json:"wake_shard" firestore:"wake_shard"`
 
-	// Swap is a new random value in every write: it makes each swap change a field, and tells a writer whose commit's outcome is unknown
-	// whether it was its own.
+	// Swap is a new random value in every write: it makes each swap change a field. Earlier holds those of the writes before, the newest
+	// last, so that a writer who does not know what became of its commit can tell even when others have written since.
 	Swap      string    `json:"swap" firestore:"swap"`
+	Earlier   []string  `json:"earlier" firestore:"earlier"`
 	CreatedAt time.Time `json:"created_at" firestore:"created_at"`
 	UpdatedAt time.Time `json:"updated_at" firestore:"updated_at"`
 }
@@ -66,6 +70,7 @@ type Settings struct {
 	Role      string   `json:"role" firestore:"role"`
 	Tools     []string `json:"tools" firestore:"tools"`         // names; empty means all
 	Interrupt bool     `json:"interrupt" firestore:"interrupt"` // a new prompt cancels a running inference
+	Thinking  bool     `json:"thinking" firestore:"thinking"`   // ask the model for its thoughts
 	Locale    string   `json:"locale" firestore:"locale"`       // zh or en
 }
 
@@ -84,6 +89,7 @@ func (s *Session) Clone() Session {
 	c := *s
 	c.Inbox = append([]Ref(nil), s.Inbox...)
 	c.Told = append([]string(nil), s.Told...)
+	c.Earlier = append([]string(nil), s.Earlier...)
 	c.Settings.Tools = append([]string(nil), s.Settings.Tools...)
 	if s.Turn != nil {
 		t := *s.Turn
@@ -100,6 +106,10 @@ func (s *Session) Clone() Session {
 // Seal is the last thing before a swap: it stamps the write and sets or clears the sweep's wake-up. A lease alone is no reason to be woken:
 // its end needs nobody, and a session that is due without work would stay due for ever, since no claim on it is granted.
 func (s *Session) Seal(swap string, now time.Time) {
+	if s.Swap != "" {
+		s.Earlier = append(s.Earlier, s.Swap)
+		s.Earlier = s.Earlier[max(0, len(s.Earlier)-maxEarlier):]
+	}
 	s.Swap, s.UpdatedAt = swap, now
 	s.WakeAt = nil
 	if s.TurnWork() {
@@ -108,6 +118,17 @@ func (s *Session) Seal(swap string, now time.Time) {
 	if s.SendWork() {
 		s.wakeBy(latest(now, s.SendLease.Until, s.Outbox.NotBefore))
 	}
+}
+
+// Wrote reports whether the swap is among the last ones that were written.
+func (s *Session) Wrote(swap string) bool { return s.Swap == swap || slices.Contains(s.Earlier, swap) }
+
+// Remembers reports whether everything since the swap is remembered; an empty swap stands for the time before the first.
+func (s *Session) Remembers(swap string) bool {
+	if swap == "" {
+		return len(s.Earlier) < maxEarlier
+	}
+	return s.Wrote(swap)
 }
 
 func (s *Session) wakeBy(due time.Time) {

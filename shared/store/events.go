@@ -48,7 +48,8 @@ func (s *Store) Event(ctx context.Context, key string) (chat.Stored, error) {
 // PendingEvents reads up to limit unsettled events of a route, in the order of the platform's clock. An event that was acknowledged
 // before another was sent is always among them or settled, so that whoever settles them in this order keeps the room's order.
 func (s *Store) PendingEvents(ctx context.Context, routeID string, limit int) ([]chat.Stored, error) {
-	q := s.client.Collection(colEvents).Where("route_id", "==", routeID).Where("pending", "==", true).Limit(limit)
+	q := s.client.Collection(colEvents).Where("route_id", "==", routeID).Where("pending", "==", true).
+		OrderBy("at", firestore.Asc).Limit(limit)
 	return s.events(ctx, q, "pending events of "+routeID)
 }
 
@@ -93,7 +94,7 @@ func (d *Session) Settle(ctx context.Context, e chat.Stored, decide func(*sessio
 func (s *Store) settleWrite(e chat.Stored) write {
 	ref, revision := s.eventRef(e.Key), e.Revision
 	updates := []firestore.Update{
-		{Path: "pending", Value: e.Pending}, {Path: "wake_at", Value: e.WakeAt}, {Path: "decision", Value: e.Decision},
+		{Path: "pending", Value: firestore.Delete}, {Path: "wake_at", Value: firestore.Delete}, {Path: "decision", Value: e.Decision},
 		{Path: "session_id", Value: e.SessionID}, {Path: "outcome", Value: e.Outcome},
 	}
 	return func(tx *firestore.Transaction) error {

@@ -6,8 +6,6 @@ import (
 	"unicode/utf8"
 
 	"cloud.google.com/go/firestore"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"kesoku.dev/shared/errs"
 	"kesoku.dev/shared/message"
@@ -27,14 +25,8 @@ func (s *Store) messageRef(sessionID, id string) *firestore.DocumentRef {
 	return s.sessionRef(sessionID).Collection(colMessages).Doc(id)
 }
 
-// storedMessage is a message with the mark of the swap that made it.
-type storedMessage struct {
-	message.Message
-	Swap string `firestore:"swap"`
-}
-
 // createMessage returns the write for a new message, after moving content that no document holds to the staging area.
-func (s *Store) createMessage(ctx context.Context, m *message.Message, swap string) (write, error) {
+func (s *Store) createMessage(ctx context.Context, m *message.Message) (write, error) {
 	if m.Class() == message.ClassSystemPrompt || m.Class() == message.ClassUnknown {
 		return nil, errs.Permanentf("message %s: class %d is never stored", m.ID, m.Class())
 	}
@@ -50,7 +42,7 @@ func (s *Store) createMessage(ctx context.Context, m *message.Message, swap stri
 		m.Content = cut(m.Content, previewBytes) + "\n…"
 	}
 	ref := s.messageRef(m.SessionID, m.ID)
-	doc := storedMessage{Message: *m, Swap: swap}
+	doc := *m
 	return func(tx *firestore.Transaction) error { return tx.Create(ref, doc) }, nil
 }
 
@@ -76,22 +68,6 @@ func (s *Store) updateMessage(m message.Message) write {
 		updates = append(updates, firestore.Update{Path: "metadata.delivery_error", Value: m.Metadata.DeliveryError})
 	}
 	return func(tx *firestore.Transaction) error { return tx.Update(ref, updates) }
-}
-
-// wroteMessage reports whether the message that the swap would have made is there.
-func (s *Store) wroteMessage(ctx context.Context, m message.Message, swap string) (bool, error) {
-	snap, err := s.messageRef(m.SessionID, m.ID).Get(ctx)
-	if status.Code(err) == codes.NotFound {
-		return false, nil
-	}
-	if err != nil {
-		return false, readError("message "+m.ID, err)
-	}
-	var stored storedMessage
-	if err := snap.DataTo(&stored); err != nil {
-		return false, errs.Permanentf("message %s is not readable: %w", m.ID, err)
-	}
-	return stored.Swap == swap, nil
 }
 
 // messages reads the messages with seqs from first to last by their names.

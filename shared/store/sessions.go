@@ -130,30 +130,17 @@ func (d *Session) change(ctx context.Context, decide func(*session.Draft) error,
 			return d.known, nil
 		}
 		err := d.swap(ctx, draft, with)
-		if err == nil {
+		switch {
+		case err == nil:
 			return d.known, nil
-		}
-		if !errors.Is(err, errs.ErrConflict) && !errors.Is(err, errContended) {
+		case errors.Is(err, errMoved), errors.Is(err, errContended):
+			last = err
+		default:
 			return session.Session{}, fmt.Errorf("session %s: %w", d.id, err)
 		}
-		last = err
-		if err := d.refresh(ctx, err, len(with) > 0); err != nil {
-			return session.Session{}, err
-		}
 	}
-	return session.Session{}, errs.Retryable(fmt.Errorf("session %s: %d attempts lost: %w", d.id, attempts, last), 0)
-}
-
-// refresh reads again after a lost race. If the session itself has not moved, another document of the swap has.
-func (d *Session) refresh(ctx context.Context, lost error, others bool) error {
-	before := d.revision
-	if _, err := d.Load(ctx); err != nil {
-		return err
-	}
-	if others && errors.Is(lost, errs.ErrConflict) && d.revision.Equal(before) {
-		return fmt.Errorf("session %s: %w", d.id, errs.ErrConflict)
-	}
-	return nil
+	// Not a conflict for the caller to look into: only time helps.
+	return session.Session{}, errs.Retryable(fmt.Errorf("session %s: %d attempts lost, the last one by: %v", d.id, attempts, last), 0) //nolint:errorlint // hidden on purpose
 }
 
 // backoff waits up to 5, 10, 20 … 320 ms, at random, so that racers part.
@@ -162,7 +149,7 @@ func backoff(attempt int) time.Duration {
 	return rand.N(ceiling) //nolint:gosec // jitter needs no secrecy
 }
 
-// swap commits a draft, and finds out what happened where the answer was lost.
+// swap commits a draft. After a failure it has read the session anew and knows what happened.
 func (d *Session) swap(ctx context.Context, draft *session.Draft, with []write) error {
 	nonce := d.store.newID()
 	draft.Seal(nonce, d.store.clock.Now())
@@ -171,7 +158,7 @@ func (d *Session) swap(ctx context.Context, draft *session.Draft, with []write) 
 		writes = append(writes, d.headWrite())
 	}
 	for i := range draft.Created {
-		w, err := d.store.createMessage(ctx, &draft.Created[i], nonce)
+		w, err := d.store.createMessage(ctx, &draft.Created[i])
 		if err != nil {
 			return err
 		}
@@ -182,11 +169,8 @@ func (d *Session) swap(ctx context.Context, draft *session.Draft, with []write) 
 	}
 	writes = append(writes, with...)
 	revision, err := d.store.commit(ctx, writes...)
-	if errors.Is(err, errUnknown) {
-		return d.settle(ctx, draft, nonce, err)
-	}
 	if err != nil {
-		return err
+		return d.settle(ctx, nonce, err)
 	}
 	d.known, d.revision = draft.Session, revision
 	return nil
@@ -211,34 +195,31 @@ func (d *Session) headWrite() write {
 // settleFor is how long the question after a lost answer may take, even if the handler's own time is over.
 const settleFor = 5 * time.Second
 
-// settle reads what became of a commit whose answer was lost: nil if it went through, errs.ErrConflict if another swap came first or
-// nobody can tell any more (deciding again is then safe: a claim finds itself as holder, and what creates messages is told by them),
-// the original error if nothing was written.
-func (d *Session) settle(ctx context.Context, draft *session.Draft, nonce string, lost error) error {
+// errMoved says that somebody else's swap came first and ours was not written: decide again.
+var errMoved = errors.New("the session has moved")
+
+// settle reads what became of a commit that was not confirmed: nil if it went through, errMoved if another swap came first, the commit's own
+// error if nothing was written. It asks after every failure, a conflict too, because the SDK repeats a commit whose answer was lost by itself,
+// and the repetition then conflicts with the first try.
+func (d *Session) settle(ctx context.Context, nonce string, lost error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleFor)
 	defer cancel()
-	before := d.revision
+	before, revision := d.known.Swap, d.revision
 	now, err := d.Load(ctx)
 	switch {
 	case errors.Is(err, errs.ErrNotFound):
 		return lost
 	case err != nil:
 		return fmt.Errorf("%w; and asking failed: %w", lost, err)
-	case now.Swap == nonce:
+	case now.Wrote(nonce):
 		return nil
-	case d.revision.Equal(before):
+	case d.revision.Equal(revision):
 		return lost
+	case !now.Remembers(before):
+		return errs.Retryable(fmt.Errorf("so many swaps came since that nobody can tell any more: %v", lost), 0) //nolint:errorlint // whatever it was, its outcome is unknown
+	default:
+		return fmt.Errorf("%w: %w", errMoved, lost)
 	}
-	if len(draft.Created) > 0 {
-		stored, err := d.store.wroteMessage(ctx, draft.Created[0], nonce)
-		if err != nil {
-			return err
-		}
-		if stored {
-			return nil
-		}
-	}
-	return fmt.Errorf("%w: %w", errs.ErrConflict, lost)
 }
 
 // Since reads the messages with a seq above after, up to the session's last as this handle knows it, in their order.

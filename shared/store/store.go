@@ -117,7 +117,7 @@ func readError(what string, err error) error {
 }
 
 // fields lists the top-level fields of a struct as updates, by their firestore names, embedded structs included: a whole document written
-// by an update, which takes a precondition where a set takes none.
+// by an update, which takes a precondition where a set takes none. An omitempty field that is empty is deleted, and so leaves its index.
 func fields(v any) []firestore.Update {
 	var out []firestore.Update
 	rv := reflect.Indirect(reflect.ValueOf(v))
@@ -127,8 +127,12 @@ func fields(v any) []firestore.Update {
 			out = append(out, fields(rv.Field(i).Interface())...)
 			continue
 		}
-		name, _, _ := strings.Cut(f.Tag.Get("firestore"), ",")
-		if name != "" && name != "-" {
+		name, option, _ := strings.Cut(f.Tag.Get("firestore"), ",")
+		switch {
+		case name == "" || name == "-":
+		case option == "omitempty" && rv.Field(i).IsZero():
+			out = append(out, firestore.Update{FieldPath: firestore.FieldPath{name}, Value: firestore.Delete})
+		default:
 			out = append(out, firestore.Update{FieldPath: firestore.FieldPath{name}, Value: rv.Field(i).Interface()})
 		}
 	}

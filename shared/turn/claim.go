@@ -74,6 +74,7 @@ func (r *run) take(d *session.Draft, refs []session.Ref, step int, phase message
 
 // resumeIn takes up a live turn. Its prompts are processing still, or were put back by the sweep and are claimed again.
 func (r *run) resumeIn(ctx context.Context, d *session.Draft) error {
+	clear(r.messages) // what a lost race has left was read before
 	if err := r.messages.ReadLive(ctx, r.ledger, &d.Session); err != nil {
 		return err
 	}

@@ -37,11 +37,8 @@ func (p Prompt) Request(ctx context.Context, name string, files Files, log *slog
 	if err := loadFiles(ctx, turns, files, log); err != nil {
 		return model.Request{}, err
 	}
-	return model.Request{Model: name, System: p.system(), Turns: turns, Tools: p.Tools, Thinking: p.thinks()}, nil
+	return model.Request{Model: name, System: p.system(), Turns: turns, Tools: p.Tools, Thinking: p.Session.Settings.Thinking}, nil
 }
-
-// thinks reports whether the route's provider can show thoughts.
-func (p Prompt) thinks() bool { return !strings.HasPrefix(p.Session.Settings.Model, "generativeai:") }
 
 // system is M5.8, made anew for each call and never stored. It holds no time, so that providers can cache it.
 func (p Prompt) system() string {

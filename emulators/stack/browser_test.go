@@ -1,0 +1,107 @@
+package stack_test
+
+import (
+	"crypto/rand"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"kesoku.dev/emulators/browser"
+	"kesoku.dev/emulators/models"
+	"kesoku.dev/emulators/stack"
+	"kesoku.dev/shared/testenv/emulator"
+)
+
+// TestMain lets the test's own binary be the functions: the stack starts it again for each, with FUNCTION_TARGET set.
+func TestMain(m *testing.M) {
+	if os.Getenv("FUNCTION_TARGET") != "" {
+		if err := stack.ServeFunction(os.Getenv("PORT")); err != nil {
+			os.Stderr.WriteString(err.Error() + "\n")
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// start runs a whole stack for the test, in a project of its own on the shared emulators, and returns it with its page's URL.
+func start(t *testing.T) (*stack.Stack, string) {
+	t.Helper()
+	pair, err := emulator.Shared()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := stack.ConfigFiles(os.DirFS("../../infra/config"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := &strings.Builder{}
+	s, err := stack.Start(t.Context(), stack.Options{
+		Command: []string{self}, Project: "stack-" + strings.ToLower(rand.Text()[:12]), Emulators: pair, Config: files,
+		Models: models.Options{Pace: models.Lively()}, FunctionLog: &locked{b: log},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(s.Page())
+	t.Cleanup(func() {
+		web.CloseClientConnections()
+		web.Close()
+		s.Stop()
+		if t.Failed() {
+			t.Log(log)
+		}
+	})
+	return s, web.URL
+}
+
+// locked lets several functions write to one log.
+type locked struct {
+	mu sync.Mutex
+	b  *strings.Builder
+}
+
+func (l *locked) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+// lastCard and lastText look at the newest card and text on the page.
+const (
+	lastCard = `[...document.querySelectorAll(".card-title")].at(-1)?.textContent`
+	lastText = `[...document.querySelectorAll(".msg .text")].at(-1)?.textContent`
+)
+
+// A newcomer's first minute: asks for the time in Tokyo and sees the steps fold in one card that turns to ✅, the answer land in the
+// thread, and the records come to rest; then stops a turn that takes long, and asks in Chinese.
+func TestFirstMinute(t *testing.T) {
+	t.Parallel()
+	_, url := start(t)
+	do := browser.Open(t, url, false)
+	do(browser.Scene{
+		chromedp.WaitVisible(`.try .chip`), browser.Shoot("first-minute-0"),
+		chromedp.Click(`.try .chip:first-child`), browser.See(`document.activeElement.id === "input"`), browser.Typed(kb.Enter),
+		browser.See(lastCard + `.includes("⏳")`),
+		browser.See(lastText + `.includes("In Tokyo it is")`), browser.See(lastCard + `.includes("✅")`),
+		browser.See(`document.querySelectorAll(".s-processed").length === 1 && document.querySelectorAll(".s-delivered").length === 5`),
+		browser.See(`document.querySelectorAll(".thread").length === 1`),
+		chromedp.Click(`.fold-button`), browser.See(`document.querySelector(".fold.open") !== null`), browser.Shoot("first-minute-1"),
+	})
+	do(browser.Scene{
+		chromedp.Focus(`#input`), browser.Typed("@Kesoku think hard about lunch"), browser.Typed(kb.Enter),
+		browser.See(`document.querySelector(".w-buttons .button") !== null`),
+		chromedp.Click(`.w-buttons .button`),
+		browser.See(lastCard + `.includes("⏹")`), browser.See(`document.querySelectorAll(".s-interrupted").length === 1`),
+		browser.Shoot("first-minute-2"),
+	})
+}
