@@ -22,6 +22,8 @@ type Spot struct {
 	ParentID string
 	// ThreadID is the platform's thread that an output answers in.
 	ThreadID string
+	// Locale is the language of whoever is answered, where their platform tells it.
+	Locale string
 }
 
 func (a Author) base(class rowOf, content string) Message {
@@ -139,6 +141,6 @@ func (a Author) CrashNotice(at Spot, content string) Message {
 
 func (m Message) at(s Spot, p Phase) Message {
 	m.Turn, m.Step, m.Ordinal, m.ParentID, m.Phase = s.Turn, s.Step, s.Ordinal, s.ParentID, p
-	m.Metadata.ThreadID = s.ThreadID
+	m.Metadata.ThreadID, m.Metadata.Locale = s.ThreadID, s.Locale
 	return m
 }

@@ -1,6 +1,7 @@
 package message_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -262,4 +263,47 @@ func TestArguments(t *testing.T) {
 			t.Errorf("%s is taken for arguments: %q", bad, a)
 		}
 	}
+}
+
+// P18: what a turn says carries the thread that it answers in.
+func TestThreadOfASpot(t *testing.T) {
+	t.Parallel()
+	in := message.Spot{Turn: 1, Step: 1, ThreadID: "th"}
+	a := author()
+	for _, m := range []message.Message{
+		a.FinalReply(in, "x", message.TurnMetrics{}, nil), a.Notification(in, "x"), a.CrashNotice(in, "x"), a.Thought(in, "x", nil),
+		a.ToolCall(in, "x", message.Call{Name: "shell"}), a.ToolResult(in, message.Outcome{Name: "shell"}), a.Nudge(in, "x"),
+	} {
+		if m.Metadata.ThreadID != "th" {
+			t.Errorf("class %d is in thread %q", m.Class(), m.Metadata.ThreadID)
+		}
+	}
+}
+
+// M5.6: whatever JSON comes as arguments is refused or goes on as the same object.
+func FuzzArguments(f *testing.F) {
+	for _, seed := range []string{`{"a":[1,{"b":null}]}`, `null`, `[1]`, `{"a":1,"a":2}`, `{"\u0000":"\ud800"}`, ` {} `, `"{}"`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, given []byte) {
+		var a message.Arguments
+		if json.Unmarshal(given, &a) != nil {
+			return
+		}
+		text, err := json.Marshal(a)
+		if err != nil {
+			t.Fatalf("%q was taken and cannot be written: %v", a, err)
+		}
+		var object map[string]json.RawMessage
+		if err := json.Unmarshal(text, &object); err != nil || object == nil {
+			t.Fatalf("%q is written as %q, which is no object: %v", a, text, err)
+		}
+		var back message.Arguments
+		if err := json.Unmarshal(text, &back); err != nil {
+			t.Fatalf("%q does not come back: %v", text, err)
+		}
+		if again, err := json.Marshal(back); err != nil || !bytes.Equal(again, text) {
+			t.Fatalf("%q becomes %q: %v", text, again, err)
+		}
+	})
 }

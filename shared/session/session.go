@@ -22,7 +22,7 @@ const (
 	// wakeGrace is how long after the moment work should have moved the sweep comes to look.
 	wakeGrace = 60 * time.Second
 	// maxEarlier is how many swaps are remembered: far more than rivals fit in between a commit and the question what became of it.
-	maxEarlier = 16
+	maxEarlier = 64
 	// MaxRecoveries is how many takeovers without a new stored step end a turn as failed.
 	MaxRecoveries = 3
 )

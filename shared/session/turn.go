@@ -12,6 +12,7 @@ type Turn struct {
 	FirstSeq int64   `json:"first_seq" firestore:"first_seq"` // the lowest seq of its prompts
 	Prompts  []int64 `json:"prompts" firestore:"prompts"`     // their seqs, in the order they are merged
 	ThreadID string  `json:"thread_id" firestore:"thread_id"` // where its reply belongs
+	Locale   string  `json:"locale" firestore:"locale"`       // of whoever it answers, where their platform tells it
 	// Step is the last step that is stored; its calls may still lack results.
 	Step   int  `json:"step" firestore:"step"`
 	Nudged bool `json:"nudged" firestore:"nudged"`

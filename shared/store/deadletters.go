@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -18,7 +19,7 @@ const keepDeadLetters = 30 * 24 * time.Hour
 func (s *Store) Bury(ctx context.Context, eventID, source string, data []byte, cause error) error {
 	now := s.clock.Now()
 	_, err := s.client.Collection("dead_letters").Doc(chat.Hash(eventID)).Create(ctx, map[string]any{
-		"event_id": eventID, "source": source, "data": data[:min(len(data), maxContent)], "error": cause.Error(),
+		"event_id": eventID, "source": source, "data": data[:min(len(data), maxContent)], "error": cut(strings.ToValidUTF8(cause.Error(), "�"), previewBytes),
 		"at": now, "expire_at": now.Add(keepDeadLetters),
 	})
 	if err != nil && status.Code(err) != codes.AlreadyExists {

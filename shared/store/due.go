@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"cloud.google.com/go/firestore"
@@ -17,10 +18,12 @@ func (s *Store) DueSessions(ctx context.Context, shard int, now time.Time, limit
 	return s.sessions(ctx, q, fmt.Sprintf("due sessions of shard %d", shard))
 }
 
-// SessionsOf reads up to limit sessions of a channel, the newest last, for the operator's eyes.
+// SessionsOf reads the newest sessions of a channel, up to limit, the newest last, for the operator's eyes.
 func (s *Store) SessionsOf(ctx context.Context, channelID string, limit int) ([]session.Session, error) {
-	q := s.client.Collection(colSessions).Where("channel_id", "==", channelID).Limit(limit)
-	return s.sessions(ctx, q, "sessions of "+channelID)
+	q := s.client.Collection(colSessions).Where("channel_id", "==", channelID).OrderBy("created_at", firestore.Desc).Limit(limit)
+	out, err := s.sessions(ctx, q, "sessions of "+channelID)
+	slices.Reverse(out)
+	return out, err
 }
 
 func (s *Store) sessions(ctx context.Context, q firestore.Query, what string) ([]session.Session, error) {

@@ -23,6 +23,9 @@ func (s *Store) eventRef(key string) *firestore.DocumentRef {
 
 // PutEvent stores a new event. One that is there already is errs.ErrExists, and stays as it is.
 func (s *Store) PutEvent(ctx context.Context, r chat.Record) error {
+	if err := check("event "+r.Key, r); err != nil {
+		return err
+	}
 	_, err := s.eventRef(r.Key).Create(ctx, r)
 	switch status.Code(err) {
 	case codes.OK:

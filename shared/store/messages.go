@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"cloud.google.com/go/firestore"
@@ -15,6 +16,8 @@ import (
 const (
 	// maxContent is how many bytes of a message stay in its document, whose own limit is 1 MiB. Above it the whole goes to the staging area.
 	maxContent = 256 << 10
+	// maxSwap is how many bytes of content the messages of one swap keep together: a request of 4 MiB and more is never answered.
+	maxSwap = 2 << 20
 	// previewBytes is what then stays.
 	previewBytes = 8 << 10
 	// readBatch is how many documents one read asks for.
@@ -25,21 +28,29 @@ func (s *Store) messageRef(sessionID, id string) *firestore.DocumentRef {
 	return s.sessionRef(sessionID).Collection(colMessages).Doc(id)
 }
 
-// createMessage returns the write for a new message, after moving content that no document holds to the staging area.
-func (s *Store) createMessage(ctx context.Context, m *message.Message) (write, error) {
+// createMessage returns the write for a new message, after moving content that has no room to the staging area. There it lies under the swap's
+// name too: a rival that loses the race for this seq must not write over what the winner staged.
+func (s *Store) createMessage(ctx context.Context, m *message.Message, nonce string, room int) (write, error) {
 	if m.Class() == message.ClassSystemPrompt || m.Class() == message.ClassUnknown {
 		return nil, errs.Permanentf("message %s: class %d is never stored", m.ID, m.Class())
 	}
-	if len(m.Content) > maxContent && m.Metadata.StagedAs == "" {
-		name := fmt.Sprintf("sessions/%s/content/%s/content.txt", m.SessionID, m.ID)
+	if !utf8.ValidString(m.Content) {
+		return nil, errs.Permanentf("message %s: its content is not valid UTF-8", m.ID)
+	}
+	room = min(room, maxContent)
+	if len(m.Content) > room && m.Metadata.StagedAs == "" {
+		name := fmt.Sprintf("sessions/%s/content/%s-%s/content.txt", m.SessionID, m.ID, nonce)
 		at, err := s.stage.Put(ctx, name, []byte(m.Content), "text/plain; charset=utf-8")
 		if err != nil {
 			return nil, fmt.Errorf("stage content of message %s: %w", m.ID, err)
 		}
 		m.Metadata.StagedAs = at
 	}
-	if len(m.Content) > maxContent {
+	if len(m.Content) > room {
 		m.Content = cut(m.Content, previewBytes) + "\n…"
+	}
+	if err := check("message "+m.ID, m); err != nil {
+		return nil, err
 	}
 	ref := s.messageRef(m.SessionID, m.ID)
 	doc := *m
@@ -65,7 +76,8 @@ func (s *Store) updateMessage(m message.Message) write {
 		{Path: "phase", Value: m.Phase}, {Path: "ordinal", Value: m.Ordinal},
 	}
 	if m.Metadata.DeliveryError != "" {
-		updates = append(updates, firestore.Update{Path: "metadata.delivery_error", Value: m.Metadata.DeliveryError})
+		why := cut(strings.ToValidUTF8(m.Metadata.DeliveryError, "�"), previewBytes) // a platform's words, as they came
+		updates = append(updates, firestore.Update{Path: "metadata.delivery_error", Value: why})
 	}
 	return func(tx *firestore.Transaction) error { return tx.Update(ref, updates) }
 }

@@ -25,7 +25,11 @@ func (s *Store) notes(conversationKey string) *firestore.CollectionRef {
 
 // AddNote keeps a note. The same id twice is one note.
 func (s *Store) AddNote(ctx context.Context, conversationKey, id, text string, at time.Time) error {
-	_, err := s.notes(conversationKey).Doc(id).Create(ctx, Note{ID: id, Text: text, At: at})
+	note := Note{ID: id, Text: text, At: at}
+	if err := check("note of "+conversationKey, note); err != nil {
+		return err
+	}
+	_, err := s.notes(conversationKey).Doc(id).Create(ctx, note)
 	if err != nil && status.Code(err) != codes.AlreadyExists {
 		return fmt.Errorf("store note of %s: %w", conversationKey, err)
 	}

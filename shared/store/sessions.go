@@ -20,6 +20,9 @@ import (
 // attempts bounds how often a lost race is read and decided again before the handler gives its wake-up back.
 const attempts = 12
 
+// nonceLength is how much of a hash names a swap: enough that none of the few that a session remembers are alike.
+const nonceLength = 12
+
 // Session is a handle on one session document. It remembers what it last read or wrote, so that the next change need not read again;
 // a wrong memory costs a lost race and no more. It serves one handler and is not safe for concurrent use.
 type Session struct {
@@ -66,7 +69,7 @@ func (d *Session) Load(ctx context.Context) (session.Session, error) {
 			return session.Session{}, err
 		}
 		if d.loaded {
-			return d.known, nil
+			return d.known.Clone(), nil
 		}
 	}
 	snap, err := d.store.sessionRef(d.id).Get(ctx)
@@ -78,7 +81,7 @@ func (d *Session) Load(ctx context.Context) (session.Session, error) {
 		return session.Session{}, errs.Permanentf("session %s is not readable: %w", d.id, err)
 	}
 	d.revision, d.loaded = snap.UpdateTime, true
-	return d.known, nil
+	return d.known.Clone(), nil // the memory is the handle's own: a caller's change to it would be written by the next swap
 }
 
 // loadHead finds the session that the conversation's head names, or settles on a fresh one.
@@ -111,28 +114,23 @@ func (d *Session) Change(ctx context.Context, decide func(*session.Draft) error)
 // decide on that anew.
 func (d *Session) change(ctx context.Context, decide func(*session.Draft) error, with ...write) (session.Session, error) {
 	var last error
+	remembered := d.loaded
 	for i := range attempts {
-		if i > 0 {
-			if err := d.store.clock.Sleep(ctx, backoff(i)); err != nil {
-				return session.Session{}, err
-			}
+		if err := ctx.Err(); i > 0 && err != nil {
+			return session.Session{}, fmt.Errorf("session %s: %w; and no time is left: %w", d.id, last, err)
 		}
-		if !d.loaded {
-			if _, err := d.Load(ctx); err != nil {
-				return session.Session{}, err
-			}
-		}
-		draft := session.NewDraft(&d.known)
-		if err := decide(draft); err != nil {
+		draft, err := d.decide(ctx, decide, remembered)
+		if err != nil {
 			return session.Session{}, err
 		}
 		if draft.Unchanged {
-			return d.known, nil
+			return d.known.Clone(), nil
 		}
-		err := d.swap(ctx, draft, with)
+		remembered = false
+		err = d.swap(ctx, draft, with, backoff(i))
 		switch {
 		case err == nil:
-			return d.known, nil
+			return d.known.Clone(), nil
 		case errors.Is(err, errMoved), errors.Is(err, errContended):
 			last = err
 		default:
@@ -143,22 +141,44 @@ func (d *Session) change(ctx context.Context, decide func(*session.Draft) error,
 	return session.Session{}, errs.Retryable(fmt.Errorf("session %s: %d attempts lost, the last one by: %v", d.id, attempts, last), 0) //nolint:errorlint // hidden on purpose
 }
 
-// backoff waits up to 5, 10, 20 … 320 ms, at random, so that racers part.
+// decide makes a decision on what is known. One that writes nothing is made again on a new read if what is known was only remembered: no
+// lost race would ever tell that the memory is wrong.
+func (d *Session) decide(ctx context.Context, decide func(*session.Draft) error, remembered bool) (*session.Draft, error) {
+	for {
+		if !d.loaded {
+			if _, err := d.Load(ctx); err != nil {
+				return nil, err
+			}
+		}
+		draft := session.NewDraft(&d.known)
+		err := decide(draft)
+		if !remembered || (err == nil && !draft.Unchanged) {
+			return draft, err
+		}
+		d.loaded, remembered = false, false
+	}
+}
+
+// backoff waits up to 10, 20, 40 … 320 ms, at random, so that racers part.
 func backoff(attempt int) time.Duration {
-	ceiling := 5 * time.Millisecond << min(attempt, 6)
+	ceiling := 10 * time.Millisecond << min(attempt, 5)
 	return rand.N(ceiling) //nolint:gosec // jitter needs no secrecy
 }
 
-// swap commits a draft. After a failure it has read the session anew and knows what happened.
-func (d *Session) swap(ctx context.Context, draft *session.Draft, with []write) error {
-	nonce := d.store.newID()
+// swap commits a draft. After a failure it has read the session anew and knows what happened. It waits before it reads, not after, so that
+// the next attempt starts from what stands there now.
+func (d *Session) swap(ctx context.Context, draft *session.Draft, with []write, wait time.Duration) error {
+	nonce := chat.Hash(d.store.newID())[:nonceLength]
 	draft.Seal(nonce, d.store.clock.Now())
+	if err := check("session "+d.id, draft.Session); err != nil {
+		return err
+	}
 	writes := []write{d.sessionWrite(draft.Session)}
 	if d.conversation != "" && d.revision.IsZero() {
 		writes = append(writes, d.headWrite())
 	}
 	for i := range draft.Created {
-		w, err := d.store.createMessage(ctx, &draft.Created[i])
+		w, err := d.store.createMessage(ctx, &draft.Created[i], nonce, maxSwap/len(draft.Created))
 		if err != nil {
 			return err
 		}
@@ -170,6 +190,7 @@ func (d *Session) swap(ctx context.Context, draft *session.Draft, with []write) 
 	writes = append(writes, with...)
 	revision, err := d.store.commit(ctx, writes...)
 	if err != nil {
+		_ = d.store.clock.Sleep(ctx, wait) // cut short if the handler's time is over, which must not keep it from asking
 		return d.settle(ctx, nonce, err)
 	}
 	d.known, d.revision = draft.Session, revision
