@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -35,6 +36,7 @@ type Process struct {
 
 	mu      sync.Mutex
 	cmd     *exec.Cmd
+	up      bool // it has accepted a connection: from now on it is started anew
 	stopped bool
 	ended   chan struct{}
 }
@@ -47,7 +49,7 @@ func Start(ctx context.Context, name string, command, env []string, out io.Write
 	}
 	p := &Process{
 		Name: name, URL: "http://127.0.0.1:" + port, command: command, out: out, log: log, ended: make(chan struct{}),
-		env: append(env, "FUNCTION_TARGET="+name, "PORT="+port),
+		env: slices.Concat(env, []string{"FUNCTION_TARGET=" + name, "PORT=" + port}), // env is the caller's, and may be another function's too
 	}
 	started := make(chan error, 1)
 	go p.supervise(started)
@@ -58,6 +60,12 @@ func Start(ctx context.Context, name string, command, env []string, out io.Write
 		p.Stop()
 		return nil, err
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stopped {
+		return nil, fmt.Errorf("function %s ended at its start", name)
+	}
+	p.up = true
 	return p, nil
 }
 
@@ -83,7 +91,7 @@ func (p *Process) spawn() error {
 	return nil
 }
 
-// supervise starts the function, and anew whenever it ends, until it is stopped. It keeps one thread for all its life: Linux kills a child
+// supervise starts the function, and anew whenever it ends once it was up, until it is stopped. It keeps one thread for all its life: Linux kills a child
 // when the thread that started it ends, not the process.
 func (p *Process) supervise(started chan<- error) {
 	runtime.LockOSThread()
@@ -97,7 +105,8 @@ func (p *Process) supervise(started chan<- error) {
 	for {
 		err := p.cmd.Wait()
 		p.mu.Lock()
-		if p.stopped {
+		if p.stopped || !p.up {
+			p.stopped = true
 			p.mu.Unlock()
 			return
 		}

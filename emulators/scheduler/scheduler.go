@@ -1,5 +1,5 @@
 // Package scheduler stands in for Cloud Scheduler: it publishes to a topic whenever a job's cron schedule is due. Like the real one it
-// promises at least once; it can be told to publish everything twice.
+// promises at least once.
 package scheduler
 
 import (

@@ -52,7 +52,7 @@ type Sweep struct{}
 
 // documentID is the form of the ids that wake-ups name. No document has a name like "" or "a/b": reading it fails for ever, and not as
 // something that is not found.
-var documentID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
+var documentID = regexp.MustCompile(`^[A-Za-z0-9-]{1,128}$`)
 
 func (w Inbound) valid() bool { return w.Route != "" && documentID.MatchString(w.Event) }
 func (w Wake) valid() bool    { return documentID.MatchString(w.Session) }

@@ -132,6 +132,8 @@ func TestHandleRefusesMalformed(t *testing.T) {
 		"empty name":           pushed(t, `{"session":""}`),
 		"name of another path": pushed(t, `{"session":"a/messages/b"}`),
 		"name too long":        pushed(t, `{"session":"`+strings.Repeat("a", 129)+`"}`),
+		"reserved name":        pushed(t, `{"session":"__s1__"}`),
+		"dots":                 pushed(t, `{"session":".."}`),
 		"name of another type": pushed(t, `{"session":7}`),
 		"unknown field":        pushed(t, `{"session":"s1","route":"r"}`),
 		"another topic's":      pushed(t, `{"job":"daily"}`),

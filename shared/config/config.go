@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -56,23 +57,23 @@ func Parse(files map[string]string) (*Config, error) {
 	}
 	c := &Config{roles: map[string]string{}}
 	main, cron := kesokuFile{Chat: DefaultRoute()}, cronFile{}
-	problems := []error{
-		decode(FileKesoku, files[FileKesoku], &main),
-		decode(FileCronjobs, files[FileCronjobs], &cron),
+	var problems []error
+	if err := decode(FileKesoku, files[FileKesoku], &main); err != nil {
+		problems, main.Chat = append(problems, err), DefaultRoute() // half of it would be complained about for what the other half says
+	}
+	if err := decode(FileCronjobs, files[FileCronjobs], &cron); err != nil {
+		problems, cron.Jobs = append(problems, err), nil
 	}
 	for name, text := range files {
 		if role, ok := roleOf(name); ok {
 			c.roles[role] = text
 		} else if name != FileKesoku && name != FileCronjobs {
-			problems = append(problems, fmt.Errorf("%s: unknown file; known are %s, %s and roles/<name>/intro.md", name, FileKesoku, FileCronjobs))
+			problems = append(problems, complain(name, "", "unknown file; known are %s, %s and roles/<name>/intro.md", FileKesoku, FileCronjobs))
 		}
 	}
 	c.Defaults, c.Jobs = main.Chat, cron.Jobs
-	if err := errors.Join(problems...); err != nil {
-		return nil, err
-	}
-	if err := c.check(); err != nil {
-		return nil, err
+	if err := errors.Join(append(problems, c.check())...); err != nil {
+		return nil, locate(err, files)
 	}
 	return c, nil
 }
@@ -90,7 +91,7 @@ func decode(name, text string, into any) error {
 	}
 	dec := yaml.NewDecoder(bytes.NewReader([]byte(text)), yaml.Strict())
 	if err := dec.Decode(into); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return complainOfText(name, err)
 	}
 	return nil
 }
@@ -99,15 +100,15 @@ func (c *Config) check() error {
 	problems := []error{c.Defaults.check()}
 	seen := map[string]bool{}
 	for i := range c.Jobs {
-		problems = append(problems, c.Jobs[i].check())
+		problems = append(problems, c.Jobs[i].check(i))
 		if seen[c.Jobs[i].Name] {
-			problems = append(problems, fmt.Errorf("%s: two jobs are named %q", FileCronjobs, c.Jobs[i].Name))
+			problems = append(problems, complain(FileCronjobs, fmt.Sprintf("jobs[%d].name", i), "two jobs are named %q", c.Jobs[i].Name))
 		}
 		seen[c.Jobs[i].Name] = true
 	}
 	if role := c.Defaults.Role; role != "" && role != DefaultRole {
 		if _, ok := c.roles[role]; !ok {
-			problems = append(problems, fmt.Errorf("%s: chat.role: there is no roles/%s/intro.md", FileKesoku, role))
+			problems = append(problems, complain(FileKesoku, "chat.role", "chat.role: there is no roles/%s/intro.md", role))
 		}
 	}
 	return errors.Join(problems...)
@@ -221,7 +222,7 @@ func (r *Route) check() error {
 		if slices.Contains(allowed, got) {
 			return nil
 		}
-		return fmt.Errorf("%s: chat.%s: %q is not allowed, write one of %s", FileKesoku, field, got, strings.Join(allowed, ", "))
+		return complain(FileKesoku, "chat."+field, "chat.%s: %q is not allowed, write one of %s", field, got, strings.Join(allowed, ", "))
 	}
 	problems := []error{
 		oneOf("engine", r.Engine, "agent", "off"),
@@ -234,16 +235,16 @@ func (r *Route) check() error {
 		problems = append(problems, oneOf("activation.use", d, "rule"))
 	}
 	if provider, model, ok := strings.Cut(r.Model, ":"); !ok || provider == "" || model == "" {
-		problems = append(problems, fmt.Errorf("%s: chat.model: %q: write provider:model, for example gemini:gemini-2.5-flash", FileKesoku, r.Model))
+		problems = append(problems, complain(FileKesoku, "chat.model", "chat.model: %q: write provider:model, for example gemini:gemini-2.5-flash", r.Model))
 	}
-	if f := r.Activation.RandomReplyFrequency; f < 0 || f > 1 {
-		problems = append(problems, fmt.Errorf("%s: chat.activation.randomReplyFrequency: %v is no probability, write 0 to 1", FileKesoku, f))
+	if f := r.Activation.RandomReplyFrequency; math.IsNaN(f) || f < 0 || f > 1 {
+		problems = append(problems, complain(FileKesoku, "chat.activation.randomReplyFrequency", "chat.activation.randomReplyFrequency: %v is no probability, write 0 to 1", f))
 	}
 	if n := r.MaxPendingPerRoute; n < 1 || n > 64 {
-		problems = append(problems, fmt.Errorf("%s: chat.maxPendingPerRoute: %d is not allowed, write 1 to 64", FileKesoku, n))
+		problems = append(problems, complain(FileKesoku, "chat.maxPendingPerRoute", "chat.maxPendingPerRoute: %d is not allowed, write 1 to 64", n))
 	}
 	if r.Session.Ownership == chat.OwnershipCustom && r.Session.CustomKey == "" {
-		problems = append(problems, fmt.Errorf("%s: chat.session.customKey: ownership custom needs one", FileKesoku))
+		problems = append(problems, complain(FileKesoku, "chat.session.customKey", "chat.session.customKey: ownership custom needs one"))
 	}
 	return errors.Join(problems...)
 }

@@ -29,23 +29,26 @@ var jobName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
 // maxPrompt bounds a job's prompt, in bytes.
 const maxPrompt = 32 << 10
 
-func (j *Job) check() error {
-	at := fmt.Sprintf("%s: job %q", FileCronjobs, j.Name)
+// check is for the job that stands at index i of its file.
+func (j *Job) check(i int) error {
 	var problems []error
+	wrong := func(field, format string, args ...any) {
+		problems = append(problems, complain(FileCronjobs, fmt.Sprintf("jobs[%d].%s", i, field), "job %q: "+format, append([]any{j.Name}, args...)...))
+	}
 	if !jobName.MatchString(j.Name) {
-		problems = append(problems, fmt.Errorf("%s: name: write a lower-case letter, then up to 62 of a-z, 0-9 and -", at))
+		wrong("name", "name: write a lower-case letter, then up to 62 of a-z, 0-9 and -")
 	}
 	if _, err := j.schedule(); err != nil {
-		problems = append(problems, fmt.Errorf("%s: schedule: %w", at, err))
+		wrong("schedule", "schedule: %w", err)
 	}
 	if _, err := time.LoadLocation(j.TimeZone); err != nil {
-		problems = append(problems, fmt.Errorf("%s: time_zone: %w; write a name like Asia/Tokyo", at, err))
+		wrong("time_zone", "time_zone: %w; write a name like Asia/Tokyo", err)
 	}
 	if strings.TrimSpace(j.Prompt) == "" || len(j.Prompt) > maxPrompt {
-		problems = append(problems, fmt.Errorf("%s: prompt: write 1 to %d bytes", at, maxPrompt))
+		wrong("prompt", "prompt: write 1 to %d bytes", maxPrompt)
 	}
 	if j.ChatbotID == "" || j.ChannelID == "" {
-		problems = append(problems, fmt.Errorf("%s: chatbot_id and channel_id: both are needed, for example googlechat and spaces/AAAA", at))
+		wrong("channel_id", "chatbot_id and channel_id: both are needed, for example googlechat and spaces/AAAA")
 	}
 	return errors.Join(problems...)
 }

@@ -196,7 +196,7 @@ func (r *run) steps(turn int) []message.Message {
 
 // card is what people see of a turn: while it runs with a Stop button, after its end with what it cost.
 func (r *run) card(turn int, steps []message.Message, end *message.Message) render.Card {
-	t := r.texts()
+	t := r.textsOf(turn)
 	c := render.Card{State: r.stateOf(turn, end), Earlier: t.EarlierSteps}
 	live := c.State == render.StateRunning
 	c.Steps = stepsOf(steps, live, t)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"kesoku.dev/shared/bus"
@@ -169,9 +170,9 @@ func (r *run) change(ctx context.Context, decide func(*session.Draft) error) err
 			}
 		}
 	}
-	// What we wrote is known; what others wrote since is not ours to guess, and they would have made the swap fail.
 	r.messages = append(r.messages, draft.Created...)
-	r.s, r.readAt = s, s.Swap
+	// Only what we wrote is known. If others wrote since, which happens where our commit's answer was lost, it is read before the next look.
+	r.s, r.readAt = s, draft.Swap
 	return nil
 }
 
@@ -221,4 +222,15 @@ func (r *run) onFailure(ctx context.Context, err error) error {
 	return err
 }
 
-func (r *run) texts() locale.Texts { return locale.For(r.s.Settings.Locale) }
+// textsOf speaks to whoever the turn answers.
+func (r *run) textsOf(turn int) locale.Texts {
+	if turn == r.liveTurn() {
+		return locale.For(r.s.Turn.Locale, r.s.Settings.Locale)
+	}
+	for _, m := range slices.Backward(r.messages) { // its end answers the last of its prompts
+		if m.Turn == turn && m.Metadata.Locale != "" {
+			return locale.For(m.Metadata.Locale, r.s.Settings.Locale)
+		}
+	}
+	return locale.For(r.s.Settings.Locale)
+}

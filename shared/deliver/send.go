@@ -90,7 +90,7 @@ func (r *run) sent(ctx context.Context, m message.Message, withCard bool) error 
 			d.Outbox.Card = session.Card{Turn: m.Turn, ID: key(m.ID, "message", 0), Final: true}
 			return r.shown(d, m.Turn, m.Seq)
 		}
-		if d.Outbox.Card.Turn != m.Turn {
+		if c := d.Outbox.Card; c.Turn != m.Turn || c.Final { // no card will be edited to show them
 			return r.shown(d, m.Turn, m.Seq)
 		}
 		return nil
@@ -99,7 +99,7 @@ func (r *run) sent(ctx context.Context, m message.Message, withCard bool) error 
 
 // undeliverable ends a message that no retry can bring over, and tells the session: the model reads of it in its next turn.
 func (r *run) undeliverable(ctx context.Context, m message.Message, cause error) error {
-	r.log.ErrorContext(ctx, "message can never be delivered", "message", m.ID, "error", cause)
+	r.log.ErrorContext(ctx, "message can never be delivered", "message_id", m.ID, "error", cause)
 	return r.change(ctx, func(d *session.Draft) error {
 		m := m
 		m.Metadata.DeliveryError = cause.Error()
@@ -168,7 +168,11 @@ func (r *run) createSmaller(ctx context.Context, p platform.Post) (first platfor
 
 // write runs one API write when the channel's budget allows it, and again after passing failures.
 func (r *run) write(ctx context.Context, do func() error) error {
-	wait := r.pace.wait(r.s.ChannelID, r.Clock.Now(), r.s.Outbox.LastWrite, r.adapter.Features().Every)
+	asked := r.s.Outbox.NotBefore.Sub(r.Clock.Now())
+	if asked > maxHold {
+		return errs.Retryable(fmt.Errorf("channel %s: the platform asked to be left alone until %s", r.s.ChannelID, r.s.Outbox.NotBefore), asked)
+	}
+	wait := max(asked, r.pace.wait(r.s.ChannelID, r.Clock.Now(), r.s.Outbox.LastWrite, r.adapter.Features().Every))
 	for try := 1; ; try++ {
 		if err := r.hold(ctx, wait); err != nil {
 			return err

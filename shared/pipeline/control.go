@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"errors"
+	"regexp"
 	"strconv"
 
 	"kesoku.dev/shared/bus"
@@ -18,6 +19,9 @@ func (f *flow) control(ctx context.Context) error {
 	case chat.KindMessage, chat.KindCommand:
 		return nil
 	case chat.KindJoined:
+		if f.route.Engine == engineOff {
+			return nil // whom nobody will answer nobody greets
+		}
 		f.open()
 		text := f.texts().WelcomeRoom()
 		if f.event.Direct {
@@ -33,11 +37,14 @@ func (f *flow) control(ctx context.Context) error {
 	}
 }
 
+// sessionID is the form of our sessions' ids. Reading a document by a name like "a/b" fails for ever, and would hold up the route as long.
+var sessionID = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
+
 // press does what a pressed button asks for. The only button is Stop; it names a session and a turn, which must be the channel's own.
 func (f *flow) press(ctx context.Context) error {
 	a := f.event.Action
 	turn, err := strconv.Atoi(a.Params["turn"])
-	if a.Name != "stop" || a.Params["session"] == "" || err != nil {
+	if a.Name != "stop" || !sessionID.MatchString(a.Params["session"]) || err != nil {
 		f.log.WarnContext(ctx, "unknown action", "action", a.Name)
 		return f.drop(ctx, OutcomeIgnored)
 	}

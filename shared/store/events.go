@@ -15,15 +15,17 @@ import (
 	"kesoku.dev/shared/chat"
 	"kesoku.dev/shared/errs"
 	"kesoku.dev/shared/session"
+	"kesoku.dev/shared/store/internal/weigh"
 )
 
 func (s *Store) eventRef(key string) *firestore.DocumentRef {
 	return s.client.Collection(colEvents).Doc(key)
 }
 
-// PutEvent stores a new event. One that is there already is errs.ErrExists, and stays as it is.
+// PutEvent stores a new event. One that is there already is errs.ErrExists and stays as it is, unless it was told by a form of event that
+// does not say whether its channel is direct, came to nothing for that, and is now told by one that does: then it is decided on anew.
 func (s *Store) PutEvent(ctx context.Context, r chat.Record) error {
-	if err := check("event "+r.Key, r); err != nil {
+	if err := weigh.Check("event "+r.Key, r); err != nil {
 		return err
 	}
 	_, err := s.eventRef(r.Key).Create(ctx, r)
@@ -31,12 +33,31 @@ func (s *Store) PutEvent(ctx context.Context, r chat.Record) error {
 	case codes.OK:
 		return nil
 	case codes.AlreadyExists:
-		return fmt.Errorf("event %s: %w", r.Key, errs.ErrExists)
+		return s.putAgain(ctx, r)
 	case codes.InvalidArgument:
 		return errs.Permanentf("store event %s: %w", r.Key, err)
 	default:
 		return fmt.Errorf("store event %s: %w", r.Key, err)
 	}
+}
+
+// putAgain decides what a second telling of an event changes.
+func (s *Store) putAgain(ctx context.Context, r chat.Record) error {
+	exists := fmt.Errorf("event %s: %w", r.Key, errs.ErrExists)
+	if r.DirectUnknown {
+		return exists
+	}
+	old, err := s.Event(ctx, r.Key)
+	if err != nil {
+		return err
+	}
+	if !old.DirectUnknown || old.SessionID != "" {
+		return exists
+	}
+	_, err = s.commit(ctx, func(tx *firestore.Transaction) error {
+		return tx.Update(s.eventRef(r.Key), fields(r), firestore.LastUpdateTime(old.Revision))
+	})
+	return err
 }
 
 // Event reads one event, settled or not.

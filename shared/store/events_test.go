@@ -250,3 +250,42 @@ func TestFireOnce(t *testing.T) {
 		t.Errorf("messages %v", got)
 	}
 }
+
+// Case B4: a subscription may tell a message before the interaction does, without saying that the channel is direct. If it came to nothing for
+// that, the fuller telling is decided on; once anything came of the message, it is a duplicate like any other.
+func TestPutEventToldBetter(t *testing.T) {
+	t.Parallel()
+	_, r := open(t)
+	vague := event("1", "c", 0)
+	vague.DirectUnknown = true
+	full := event("1", "c", 0)
+	full.Direct = true
+	ignored := r.put(t, vague)
+	ignored.Settle(chat.Decision{Effect: chat.EffectIgnore}, "ignored", "")
+	if err := r.SettleEvent(t.Context(), ignored); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.PutEvent(t.Context(), vague); !errors.Is(err, errs.ErrExists) {
+		t.Errorf("told as vaguely again: %v, want ErrExists", err)
+	}
+	got := r.put(t, full)
+	if !got.Pending || !got.Direct || got.Outcome != "" || got.WakeAt == nil {
+		t.Errorf("after the fuller telling: %+v, want it pending and direct", got.Record)
+	}
+	if err := r.SettleEvent(t.Context(), ignored); !errors.Is(err, errs.ErrConflict) {
+		t.Errorf("a verdict on the vague telling: %v, want ErrConflict", err)
+	}
+	if err := r.PutEvent(t.Context(), full); !errors.Is(err, errs.ErrExists) {
+		t.Errorf("told fully twice: %v, want ErrExists", err)
+	}
+	answered := event("2", "c", 0)
+	answered.DirectUnknown = true
+	taken := r.put(t, answered)
+	taken.Settle(chat.Decision{Effect: chat.EffectWake}, "accepted", "s")
+	if err := r.SettleEvent(t.Context(), taken); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.PutEvent(t.Context(), event("2", "c", 0)); !errors.Is(err, errs.ErrExists) {
+		t.Errorf("told again after it was answered: %v, want ErrExists", err)
+	}
+}

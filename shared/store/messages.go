@@ -11,6 +11,7 @@ import (
 	"kesoku.dev/shared/errs"
 	"kesoku.dev/shared/message"
 	"kesoku.dev/shared/session"
+	"kesoku.dev/shared/store/internal/weigh"
 )
 
 const (
@@ -49,7 +50,7 @@ func (s *Store) createMessage(ctx context.Context, m *message.Message, nonce str
 	if len(m.Content) > room {
 		m.Content = cut(m.Content, previewBytes) + "\n…"
 	}
-	if err := check("message "+m.ID, m); err != nil {
+	if err := weigh.Check("message "+m.ID, m); err != nil {
 		return nil, err
 	}
 	ref := s.messageRef(m.SessionID, m.ID)

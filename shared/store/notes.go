@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"kesoku.dev/shared/errs"
+	"kesoku.dev/shared/store/internal/weigh"
 )
 
 // Note is heads/{conversation}/notes/{id}: notes belong to the conversation and outlive its sessions.
@@ -26,7 +27,7 @@ func (s *Store) notes(conversationKey string) *firestore.CollectionRef {
 // AddNote keeps a note. The same id twice is one note.
 func (s *Store) AddNote(ctx context.Context, conversationKey, id, text string, at time.Time) error {
 	note := Note{ID: id, Text: text, At: at}
-	if err := check("note of "+conversationKey, note); err != nil {
+	if err := weigh.Check("note of "+conversationKey, note); err != nil {
 		return err
 	}
 	_, err := s.notes(conversationKey).Doc(id).Create(ctx, note)

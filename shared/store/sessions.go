@@ -15,6 +15,7 @@ import (
 	"kesoku.dev/shared/errs"
 	"kesoku.dev/shared/message"
 	"kesoku.dev/shared/session"
+	"kesoku.dev/shared/store/internal/weigh"
 )
 
 // attempts bounds how often a lost race is read and decided again before the handler gives its wake-up back.
@@ -170,7 +171,7 @@ func backoff(attempt int) time.Duration {
 func (d *Session) swap(ctx context.Context, draft *session.Draft, with []write, wait time.Duration) error {
 	nonce := chat.Hash(d.store.newID())[:nonceLength]
 	draft.Seal(nonce, d.store.clock.Now())
-	if err := check("session "+d.id, draft.Session); err != nil {
+	if err := weigh.Check("session "+d.id, draft.Session); err != nil {
 		return err
 	}
 	writes := []write{d.sessionWrite(draft.Session)}

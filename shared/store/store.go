@@ -101,7 +101,7 @@ func commitError(err error) error {
 		return fmt.Errorf("commit: %w (%w)", errs.ErrConflict, err)
 	case codes.Aborted, codes.ResourceExhausted:
 		return fmt.Errorf("commit: %w: %w", errContended, err)
-	case codes.InvalidArgument, codes.PermissionDenied, codes.Unauthenticated, codes.OutOfRange, codes.Unimplemented:
+	case codes.InvalidArgument, codes.OutOfRange, codes.Unimplemented:
 		return errs.Permanent(fmt.Errorf("commit: %w", err))
 	default:
 		return fmt.Errorf("commit: %w: %w", errUnknown, err)
@@ -110,10 +110,14 @@ func commitError(err error) error {
 
 // readError gives a failed read its meaning.
 func readError(what string, err error) error {
-	if status.Code(err) == codes.NotFound {
+	switch status.Code(err) {
+	case codes.NotFound:
 		return fmt.Errorf("read %s: %w", what, errs.ErrNotFound)
+	case codes.InvalidArgument:
+		return errs.Permanentf("read %s: %w", what, err)
+	default:
+		return fmt.Errorf("read %s: %w", what, err)
 	}
-	return fmt.Errorf("read %s: %w", what, err)
 }
 
 // fields lists the top-level fields of a struct as updates, by their firestore names, embedded structs included: a whole document written

@@ -19,6 +19,8 @@ func (r *run) claim(ctx context.Context) (session.Verdict, error) {
 			d.Unchanged = true
 			return nil
 		}
+		// What an attempt that lost has read may lack what the winner wrote: a model would answer again what is answered.
+		clear(r.messages)
 		if d.Turn == nil {
 			return r.beginIn(ctx, d)
 		}
@@ -65,6 +67,9 @@ func (r *run) take(d *session.Draft, refs []session.Ref, step int, phase message
 			return errs.Permanentf("session %s: the inbox names message %d, which is not stored", r.id, ref.Seq)
 		}
 		m.Turn, m.Step, m.Phase, m.Ordinal = d.Turn.Number, step, phase, i
+		if m.Metadata.Locale != "" && (ref.When != session.WhenQuiet || d.Turn.Locale == "") {
+			d.Turn.Locale = m.Metadata.Locale
+		}
 		if err := d.Move(&m, message.Claim); err != nil {
 			return err
 		}
@@ -74,7 +79,6 @@ func (r *run) take(d *session.Draft, refs []session.Ref, step int, phase message
 
 // resumeIn takes up a live turn. Its prompts are processing still, or were put back by the sweep and are claimed again.
 func (r *run) resumeIn(ctx context.Context, d *session.Draft) error {
-	clear(r.messages) // what a lost race has left was read before
 	if err := r.messages.ReadLive(ctx, r.ledger, &d.Session); err != nil {
 		return err
 	}

@@ -144,7 +144,8 @@ func (r *run) deliver(ctx context.Context) error {
 	return r.Bus.Publish(ctx, bus.TopicDeliveries, bus.Wake{Session: r.id})
 }
 
-func (r *run) texts() locale.Texts { return locale.For(r.s.Settings.Locale) }
+// texts speaks to whoever the live turn answers.
+func (r *run) texts() locale.Texts { return locale.For(r.s.Turn.Locale, r.s.Settings.Locale) }
 
 func (r *run) author() message.Author {
 	return message.Author{SessionID: r.id, ChatbotID: r.s.ChatbotID, ChannelID: r.s.ChannelID, Now: r.Clock.Now()}
@@ -152,7 +153,7 @@ func (r *run) author() message.Author {
 
 // spot is where a message of the live turn's step stands; it answers the turn's last prompt.
 func (r *run) spot(step, ordinal int) message.Spot {
-	at := message.Spot{Turn: r.s.Turn.Number, Step: step, Ordinal: ordinal, ThreadID: r.s.Turn.ThreadID}
+	at := message.Spot{Turn: r.s.Turn.Number, Step: step, Ordinal: ordinal, ThreadID: r.s.Turn.ThreadID, Locale: r.s.Turn.Locale}
 	if n := len(r.s.Turn.Prompts); n > 0 {
 		at.ParentID = session.MessageID(r.id, r.s.Turn.Prompts[n-1])
 	}

@@ -26,8 +26,12 @@ type Answer struct {
 // Blank reports whether a person would see nothing. White space counts as nothing.
 func (a *Answer) Blank() bool { return strings.TrimSpace(a.Text) == "" }
 
-// maxAnswer bounds what a model may write in one answer, in bytes; what is beyond it is an answer gone wrong.
-const maxAnswer = 1 << 20
+// Bounds of what a model may write in one answer; what is beyond them is an answer gone wrong.
+const (
+	maxAnswer = 1 << 20   // bytes, arguments included
+	maxArgs   = 256 << 10 // bytes of one call's arguments, which must fit into its message's document
+	maxCalls  = 256       // a turn runs far fewer; this bounds memory
+)
 
 // Ask makes the call and gathers the streamed answer.
 func Ask(ctx context.Context, driver model.Driver, req model.Request) (Answer, error) {
@@ -67,8 +71,28 @@ func (a *Answer) add(d model.Delta) error {
 		a.Usage = *d.Usage
 	}
 	a.Truncated = a.Truncated || d.Finish == model.FinishLength
-	if len(a.Text)+len(a.Thought) > maxAnswer {
-		return &model.Fault{Kind: model.FaultMalformedCall, Detail: fmt.Sprintf("answer exceeds %d bytes", maxAnswer)}
+	return a.bounded()
+}
+
+func (a *Answer) bounded() error {
+	size := len(a.Text) + len(a.Thought)
+	for _, c := range a.Calls {
+		size += len(c.Arguments)
+		if len(c.Arguments) > maxArgs {
+			return gone("arguments of %q exceed %d bytes", c.Name, maxArgs)
+		}
 	}
-	return nil
+	switch {
+	case size > maxAnswer:
+		return gone("answer exceeds %d bytes", maxAnswer)
+	case len(a.Calls) > maxCalls:
+		return gone("answer exceeds %d calls", maxCalls)
+	default:
+		return nil
+	}
+}
+
+// gone is an answer gone wrong.
+func gone(format string, args ...any) error {
+	return &model.Fault{Kind: model.FaultMalformedCall, Detail: fmt.Sprintf(format, args...)}
 }

@@ -1,4 +1,5 @@
-package store
+// Package weigh tells, before it is sent, what no Firestore document can hold.
+package weigh
 
 import (
 	"reflect"
@@ -11,9 +12,9 @@ import (
 // maxDocument is how many bytes of text and data a document may hold. Firestore's own limit is 1 MiB with names and overhead.
 const maxDocument = 1_000_000
 
-// check returns a permanent error for what no document can hold. The SDK would report invalid UTF-8 like a failed connection, and retry
+// Check returns a permanent error for what no document can hold. The SDK would report invalid UTF-8 like a failed connection, and retry
 // what is far too large for a minute.
-func check(what string, v any) error {
+func Check(what string, v any) error {
 	size, valid := weigh(reflect.ValueOf(v))
 	switch {
 	case !valid:
