@@ -143,9 +143,10 @@ func (d *Session) change(ctx context.Context, decide func(*session.Draft) error,
 }
 
 // decide makes a decision on what is known. One that writes nothing is made again on a new read if what is known was only remembered: no
-// lost race would ever tell that the memory is wrong.
+// lost race would ever tell that the memory is wrong. One that fails is made again if the session has moved meanwhile: it may have read
+// messages that are newer than the session it decided on.
 func (d *Session) decide(ctx context.Context, decide func(*session.Draft) error, remembered bool) (*session.Draft, error) {
-	for {
+	for attempt := 1; ; attempt++ {
 		if !d.loaded {
 			if _, err := d.Load(ctx); err != nil {
 				return nil, err
@@ -153,10 +154,17 @@ func (d *Session) decide(ctx context.Context, decide func(*session.Draft) error,
 		}
 		draft := session.NewDraft(&d.known)
 		err := decide(draft)
-		if !remembered || (err == nil && !draft.Unchanged) {
+		if err == nil && !(remembered && draft.Unchanged) {
+			return draft, nil
+		}
+		before := d.revision
+		if _, failed := d.Load(ctx); failed != nil {
+			return nil, errors.Join(err, failed)
+		}
+		if attempt == attempts || (!remembered && d.revision.Equal(before)) {
 			return draft, err
 		}
-		d.loaded, remembered = false, false
+		remembered = false
 	}
 }
 

@@ -103,6 +103,9 @@ func commitError(err error) error {
 		return fmt.Errorf("commit: %w: %w", errContended, err)
 	case codes.InvalidArgument, codes.OutOfRange, codes.Unimplemented:
 		return errs.Permanent(fmt.Errorf("commit: %w", err))
+	case codes.PermissionDenied, codes.Unauthenticated:
+		// Nothing is written. It is worth a retry: rights that were just granted, or taken by mistake, take minutes to arrive.
+		return errs.Retryable(fmt.Errorf("commit: %w", err), 0)
 	default:
 		return fmt.Errorf("commit: %w: %w", errUnknown, err)
 	}

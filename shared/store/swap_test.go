@@ -390,3 +390,37 @@ func TestChangeEndsWithItsContext(t *testing.T) {
 		t.Errorf("messages %v", got)
 	}
 }
+
+// case B38: a decision that reads messages may read newer ones than the session it was made on, and fail for that. It is made again once the
+// session has moved, and its error stands if it has not.
+func TestDecisionOnTornRead(t *testing.T) {
+	t.Parallel()
+	_, r := open(t)
+	id := r.started(t)
+	rival := r.Session(id)
+	ledger := r.Session(id)
+	torn := errors.New("the messages are ahead of the session")
+	decisions := 0
+	_, err := ledger.Change(t.Context(), func(d *session.Draft) error {
+		decisions++
+		if decisions == 1 {
+			if _, err := rival.Change(t.Context(), func(d *session.Draft) error { d.Settings.Role = "moved"; return nil }); err != nil {
+				return err
+			}
+			return torn
+		}
+		d.Settings.Model = "decided on " + d.Settings.Role
+		return nil
+	})
+	if err != nil || decisions != 2 {
+		t.Errorf("%d decisions, %v; want a second one on the moved session", decisions, err)
+	}
+	if got, err := r.Session(id).Load(t.Context()); err != nil || got.Settings.Model != "decided on moved" {
+		t.Errorf("%+v, %v", got.Settings, err)
+	}
+	decisions = 0
+	_, err = ledger.Change(t.Context(), func(*session.Draft) error { decisions++; return torn })
+	if !errors.Is(err, torn) || decisions > 2 {
+		t.Errorf("%v after %d decisions, want the error of a decision on what still stands", err, decisions)
+	}
+}

@@ -9,6 +9,8 @@ import (
 	"github.com/google/uuid"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"kesoku.dev/shared/session"
 )
 
 // Probe writes a document, reads it and removes it.
@@ -29,14 +31,17 @@ func (r *Records) Probe(ctx context.Context) error {
 // Overdue returns the earliest time at which work that is still outstanding should have been looked at, and where it lies; the zero time if
 // nothing is outstanding.
 func (r *Records) Overdue(ctx context.Context) (due time.Time, document string, err error) {
-	for _, name := range []string{"events", "sessions"} {
-		snaps, err := r.client.Collection(name).OrderBy("wake_at", firestore.Asc).Limit(1).Documents(ctx).GetAll()
-		if err != nil {
-			return time.Time{}, "", fmt.Errorf("read the most urgent of %s: %w", name, err)
-		}
-		for _, snap := range snaps {
-			if at, ok := snap.Data()["wake_at"].(time.Time); ok && (due.IsZero() || at.Before(due)) {
-				due, document = at, name+"/"+snap.Ref.ID
+	for shard := range session.WakeShards {
+		for _, name := range []string{"events", "sessions"} {
+			query := r.client.Collection(name).Where("wake_shard", "==", shard).OrderBy("wake_at", firestore.Asc).Limit(1)
+			snaps, err := query.Documents(ctx).GetAll()
+			if err != nil {
+				return time.Time{}, "", fmt.Errorf("read the most urgent of %s in shard %d: %w", name, shard, err)
+			}
+			for _, snap := range snaps {
+				if at := placeOf(snap, "wake_at").At; due.IsZero() || at.Before(due) {
+					due, document = at, name+"/"+snap.Ref.ID
+				}
 			}
 		}
 	}

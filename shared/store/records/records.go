@@ -4,11 +4,13 @@
 package records
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"cloud.google.com/go/firestore"
@@ -47,43 +49,93 @@ func Connect(ctx context.Context, project string, c clock.Clock) (*Records, erro
 
 // Query says which sessions to read.
 type Query struct {
-	Channel     string // empty: all
-	Outstanding bool   // only those that the sweep would look at some day, the most urgent first; else the newest first
-	After       string // Next of the page before
+	// Channel limits them to one channel, Outstanding to those that the sweep would look at some day.
+	Channel     string
+	Outstanding bool
+	After       string // the next of the page before
 	Limit       int
 }
 
-// Sessions reads one page; next is where the following one begins, empty at the end.
+// Sessions reads one page; next is where the following one begins, empty at the end. Outstanding ones come in the order of their urgency,
+// those of a channel the newest first, and all others by their ids: no index serves another order, since one over all sessions' times would
+// be the bottleneck of every write.
 func (r *Records) Sessions(ctx context.Context, q Query) (page []session.Session, next string, err error) {
-	field, direction := "created_at", firestore.Desc
-	if q.Outstanding {
-		field, direction = "wake_at", firestore.Asc
-	}
-	query := r.client.Collection("sessions").OrderBy(field, direction).OrderBy(firestore.DocumentID, direction)
-	if q.Channel != "" && !q.Outstanding {
-		query = query.Where("channel_id", "==", q.Channel)
-	}
-	if query, err = resume(query, q.After); err != nil {
+	after, err := parsePlace(q.After)
+	if err != nil {
 		return nil, "", err
 	}
-	docs := query.Documents(ctx)
-	defer docs.Stop()
-	for len(page) < q.Limit {
-		snap, err := docs.Next()
-		if errors.Is(err, iterator.Done) {
-			return page, "", nil
-		}
-		var s session.Session
-		if err := decode(snap, err, &s); err != nil {
-			return nil, "", fmt.Errorf("read sessions: %w", err)
-		}
-		// Outstanding sessions are few, and to sift them here saves an index.
-		if q.Channel == "" || s.ChannelID == q.Channel {
-			page = append(page, s)
-			next = cursor(snap, field)
-		}
+	if q.Outstanding {
+		return r.outstanding(ctx, q, after)
+	}
+	query, field := r.client.Collection("sessions").Limit(q.Limit), "created_at"
+	if q.Channel != "" {
+		query = resume(query.Where("channel_id", "==", q.Channel).OrderBy(field, firestore.Desc).OrderBy(firestore.DocumentID, firestore.Desc), after)
+	} else if query = query.OrderBy(firestore.DocumentID, firestore.Asc); after.ID != "" {
+		query = query.StartAfter(after.ID)
+	}
+	snaps, err := query.Documents(ctx).GetAll()
+	if err != nil {
+		return nil, "", fmt.Errorf("read sessions: %w", err)
+	}
+	if page, err = sessions(snaps); err != nil {
+		return nil, "", err
+	}
+	if len(snaps) == q.Limit && q.Limit > 0 {
+		next = placeOf(snaps[q.Limit-1], field).String()
 	}
 	return page, next, nil
+}
+
+// outstanding merges the shards, as a sweep reads them.
+func (r *Records) outstanding(ctx context.Context, q Query, after place) (page []session.Session, next string, err error) {
+	var all []*firestore.DocumentSnapshot
+	for shard := range session.WakeShards {
+		query := r.client.Collection("sessions").Where("wake_shard", "==", shard).OrderBy("wake_at", firestore.Asc).OrderBy(firestore.DocumentID, firestore.Asc)
+		docs := resume(query, after).Documents(ctx)
+		found, err := take(docs, q)
+		docs.Stop()
+		if err != nil {
+			return nil, "", fmt.Errorf("read outstanding sessions of shard %d: %w", shard, err)
+		}
+		all = append(all, found...)
+	}
+	slices.SortFunc(all, func(a, b *firestore.DocumentSnapshot) int {
+		x, y := placeOf(a, "wake_at"), placeOf(b, "wake_at")
+		return cmp.Or(x.At.Compare(y.At), cmp.Compare(x.ID, y.ID))
+	})
+	if len(all) >= q.Limit && q.Limit > 0 {
+		all = all[:q.Limit]
+		next = placeOf(all[q.Limit-1], "wake_at").String()
+	}
+	page, err = sessions(all)
+	return page, next, err
+}
+
+// take reads up to a page. Outstanding sessions are few, so that sifting their channel here saves an index.
+func take(docs *firestore.DocumentIterator, q Query) (found []*firestore.DocumentSnapshot, err error) {
+	for len(found) < q.Limit {
+		snap, err := docs.Next()
+		if errors.Is(err, iterator.Done) {
+			return found, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if q.Channel == "" || snap.Data()["channel_id"] == q.Channel {
+			found = append(found, snap)
+		}
+	}
+	return found, nil
+}
+
+func sessions(snaps []*firestore.DocumentSnapshot) ([]session.Session, error) {
+	page := make([]session.Session, len(snaps))
+	for i, snap := range snaps {
+		if err := decode(snap, nil, &page[i]); err != nil {
+			return nil, fmt.Errorf("read sessions: %w", err)
+		}
+	}
+	return page, nil
 }
 
 // Session finds the session whose id begins with prefix: errs.ErrNotFound if none does, errs.ErrConflict if several do.
@@ -107,10 +159,11 @@ type DeadLetter struct {
 // DeadLetters reads one page, the newest first; next is where the following one begins, empty at the end.
 func (r *Records) DeadLetters(ctx context.Context, after string, limit int) (page []DeadLetter, next string, err error) {
 	query := r.client.Collection("dead_letters").OrderBy("at", firestore.Desc).OrderBy(firestore.DocumentID, firestore.Desc).Limit(limit)
-	if query, err = resume(query, after); err != nil {
+	from, err := parsePlace(after)
+	if err != nil {
 		return nil, "", err
 	}
-	snaps, err := query.Documents(ctx).GetAll()
+	snaps, err := resume(query, from).Documents(ctx).GetAll()
 	if err != nil {
 		return nil, "", fmt.Errorf("read dead letters: %w", err)
 	}
@@ -122,7 +175,7 @@ func (r *Records) DeadLetters(ctx context.Context, after string, limit int) (pag
 		page = append(page, d)
 	}
 	if len(snaps) == limit && limit > 0 {
-		next = cursor(snaps[limit-1], "at")
+		next = placeOf(snaps[limit-1], "at").String()
 	}
 	return page, next, nil
 }
@@ -207,24 +260,36 @@ type place struct {
 	ID string    `json:"id"`
 }
 
-func cursor(snap *firestore.DocumentSnapshot, field string) string {
+func placeOf(snap *firestore.DocumentSnapshot, field string) place {
 	at, _ := snap.Data()[field].(time.Time) // the query ordered by it
-	text, _ := json.Marshal(place{at, snap.Ref.ID})
+	return place{at, snap.Ref.ID}
+}
+
+// String is how a place is given out.
+func (p place) String() string {
+	text, _ := json.Marshal(p) // times and text always encode
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-// resume starts a query behind the place that a page before named.
-func resume(q firestore.Query, after string) (firestore.Query, error) {
-	if after == "" {
-		return q, nil
+// parsePlace reads what String made; the empty text is the beginning.
+func parsePlace(text string) (p place, err error) {
+	if text == "" {
+		return p, nil
 	}
-	var p place
-	text, err := base64.RawURLEncoding.DecodeString(after)
+	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err == nil {
-		err = json.Unmarshal(text, &p)
+		err = json.Unmarshal(raw, &p)
 	}
 	if err != nil || !isID(p.ID) {
-		return q, errs.Permanentf("%q is no page that was given out", after)
+		return p, errs.Permanentf("%.200q is no page that was given out", text)
 	}
-	return q.StartAfter(p.At, p.ID), nil
+	return p, nil
+}
+
+// resume starts a query by time and id behind a place.
+func resume(q firestore.Query, after place) firestore.Query {
+	if after.ID == "" {
+		return q
+	}
+	return q.StartAfter(after.At, after.ID)
 }
