@@ -44,8 +44,11 @@ func (s *sweeper) handle(ctx context.Context, _ bus.Sweep, _ bus.Delivery) error
 		sessions += n
 		problems = append(problems, err)
 	}
+	if err := errors.Join(problems...); err != nil {
+		return err
+	}
 	s.Log.InfoContext(ctx, "swept", "events", events, "sessions", sessions)
-	return errors.Join(problems...)
+	return s.Store.Swept(ctx)
 }
 
 // events wakes the pipeline for events whose own wake-up was lost.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strconv"
 	"testing"
 	"time"
 
@@ -110,6 +111,33 @@ func TestTellOnce(t *testing.T) {
 	}
 	if len(s.Told) != 16 || s.TellOnce("39") || s.TellOnce("24") {
 		t.Errorf("remembers %d reasons", len(s.Told))
+	}
+}
+
+// Case B37: a session remembers its last swaps, so that a writer whose answer was lost can tell what became of its own.
+func TestEarlierSwaps(t *testing.T) {
+	t.Parallel()
+	s := empty()
+	if !s.Remembers("") || s.Wrote("a") {
+		t.Error("a session without a swap does not know that there was none")
+	}
+	const remembered = 64
+	for i := range remembered + 1 {
+		s.Seal(strconv.Itoa(i), now)
+	}
+	for swap, want := range map[string]bool{"64": true, "63": true, "0": true, "65": false} {
+		if s.Wrote(swap) != want || s.Remembers(swap) != want {
+			t.Errorf("swap %s: wrote %v, remembers %v, want %v", swap, s.Wrote(swap), s.Remembers(swap), want)
+		}
+	}
+	s.Seal("65", now)
+	if s.Wrote("0") || s.Remembers("") || !s.Wrote("1") {
+		t.Errorf("remembers %v of the swaps before %s, want the last %d", s.Earlier, s.Swap, remembered)
+	}
+	c := s.Clone()
+	c.Seal("66", now)
+	if s.Wrote("66") || s.Earlier[0] != "1" {
+		t.Error("a clone shares its memory")
 	}
 }
 

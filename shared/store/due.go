@@ -26,6 +26,14 @@ func (s *Store) SessionsOf(ctx context.Context, channelID string, limit int) ([]
 	return out, err
 }
 
+// Swept notes that a sweep came to its end: sweeps/last, by which an operator sees that sweeps run.
+func (s *Store) Swept(ctx context.Context) error {
+	if _, err := s.client.Collection("sweeps").Doc("last").Set(ctx, map[string]any{"at": s.clock.Now()}); err != nil {
+		return fmt.Errorf("note the sweep: %w", err)
+	}
+	return nil
+}
+
 func (s *Store) sessions(ctx context.Context, q firestore.Query, what string) ([]session.Session, error) {
 	snaps, err := q.Documents(ctx).GetAll()
 	if err != nil {

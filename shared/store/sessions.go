@@ -154,7 +154,7 @@ func (d *Session) decide(ctx context.Context, decide func(*session.Draft) error,
 		}
 		draft := session.NewDraft(&d.known)
 		err := decide(draft)
-		if err == nil && !(remembered && draft.Unchanged) {
+		if err == nil && (!remembered || !draft.Unchanged) {
 			return draft, nil
 		}
 		before := d.revision

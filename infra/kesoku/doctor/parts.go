@@ -1,0 +1,212 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"kesoku.dev/shared/bus"
+	"kesoku.dev/shared/bus/topology"
+	"kesoku.dev/shared/config"
+	"kesoku.dev/shared/model"
+)
+
+// clients is the step without which the database and the topics cannot be asked.
+func (e *examination) clients(ctx context.Context) Finding {
+	parts, err := e.Open(ctx)
+	if err != nil {
+		return ill(err.Error(), "see what the credentials step says; if that is well, check the project")
+	}
+	e.parts = parts
+	return well("ready")
+}
+
+func (e *examination) database(ctx context.Context) Finding {
+	err := e.parts.Database.Probe(ctx)
+	switch status.Code(err) {
+	case codes.OK:
+		return well("can be written and read")
+	case codes.NotFound:
+		return ill("there is no database: "+err.Error(), "run terraform apply, or gcloud firestore databases create --project "+e.Project)
+	case codes.PermissionDenied, codes.Unauthenticated:
+		return ill("access is refused: "+err.Error(), "give yourself roles/datastore.user on the project")
+	default:
+		return ill(err.Error(), "check the network, and FIRESTORE_EMULATOR_HOST if it is set")
+	}
+}
+
+// indexes runs each query that needs a composite one. An emulator needs none and takes them all.
+func (e *examination) indexes(ctx context.Context) Finding {
+	now := e.Clock.Now()
+	queries := []struct {
+		index string
+		run   func() error
+	}{
+		{"sessions (wake_shard, wake_at)", func() error { _, err := e.parts.Store.DueSessions(ctx, 0, now, 1); return err }},
+		{"events (wake_shard, wake_at)", func() error { _, err := e.parts.Store.DueEvents(ctx, 0, now, 1); return err }},
+		{"events (route_id, pending, at)", func() error { _, err := e.parts.Store.PendingEvents(ctx, "doctor:none", 1); return err }},
+		{"sessions (channel_id, created_at descending)", func() error { _, err := e.parts.Store.SessionsOf(ctx, "none", 1); return err }},
+	}
+	for _, q := range queries {
+		err := q.run()
+		switch status.Code(err) {
+		case codes.OK:
+		case codes.FailedPrecondition:
+			return ill("no index on "+q.index+" yet: "+err.Error(), "run terraform apply; a new index takes minutes to build")
+		default:
+			return ill("the query on "+q.index+" fails: "+err.Error(), "see what the Firestore step says")
+		}
+	}
+	return well("%d queries run", len(queries))
+}
+
+func (e *examination) configuration(ctx context.Context) Finding {
+	const push = "run kesoku config push DIR"
+	files, revision, err := e.parts.Store.Config(ctx)
+	switch {
+	case err != nil:
+		return ill(err.Error(), "see what the Firestore step says")
+	case revision == 0:
+		return ill("none is published: every route has the defaults", push)
+	}
+	c, err := config.Parse(files)
+	if err != nil {
+		return ill(fmt.Sprintf("revision %d is wrong, and new instances do not start with it: %v", revision, err), "correct it, then "+push)
+	}
+	if err := model.CheckName(c.Defaults.Model); err != nil {
+		return ill(fmt.Sprintf("revision %d: %v", revision, err), "correct chat.model, then "+push)
+	}
+	return well("revision %d, %s, %d cron jobs", revision, c.Defaults.Model, len(c.Jobs))
+}
+
+const terraform = "run terraform apply"
+
+func (e *examination) topics(ctx context.Context) Finding {
+	for _, t := range bus.Topics() {
+		there, err := e.parts.Topics.Topic(ctx, string(t))
+		switch {
+		case err != nil:
+			return pubsubIll(err)
+		case !there:
+			return ill("topic "+string(t)+" does not exist", terraform)
+		}
+	}
+	return well("%d exist", len(bus.Topics()))
+}
+
+func pubsubIll(err error) Finding {
+	if c := status.Code(err); c == codes.PermissionDenied || c == codes.Unauthenticated {
+		return ill("access is refused: "+err.Error(), "give yourself roles/pubsub.viewer on the project")
+	}
+	return ill(err.Error(), "check the network, and PUBSUB_EMULATOR_HOST if it is set")
+}
+
+func (e *examination) subscriptions(ctx context.Context) Finding {
+	n := 0
+	for _, t := range bus.Topics() {
+		if there, err := e.parts.Topics.Topic(ctx, string(t)); err == nil && !there {
+			continue // the step before says so
+		}
+		all, err := e.parts.Topics.Subscriptions(ctx, t)
+		if err != nil {
+			return pubsubIll(err)
+		}
+		if len(all) == 0 {
+			return ill("nobody listens to topic "+string(t)+": it has no subscription", terraform)
+		}
+		for i := range all {
+			if fault := judge(&all[i], e.Local); fault != "" {
+				return ill("subscription "+path.Base(all[i].Name)+" of "+string(t)+": "+fault, terraform)
+			}
+			if there, err := e.parts.Topics.Topic(ctx, all[i].DeadLetterTopic); err != nil || !there {
+				return ill("subscription "+path.Base(all[i].Name)+": its dead-letter topic "+path.Base(all[i].DeadLetterTopic)+" does not exist", terraform)
+			}
+			n++
+		}
+	}
+	return well("%d, with the right limits and dead letters", n)
+}
+
+// What a subscription must have, so that waiting out a lease never makes a dead letter of a wake-up.
+const (
+	ackDeadline = 600 * time.Second
+	minBackoff  = 10 * time.Second
+	maxBackoff  = 600 * time.Second
+	maxAttempts = 20
+)
+
+// judge says what is wrong with a subscription; empty if nothing is. On the local stack a bridge pulls, and has the back-off.
+func judge(s *topology.Subscription, local bool) string {
+	switch {
+	case s.Detached:
+		return "it is detached from its topic, so nothing arrives"
+	case s.AckDeadline != ackDeadline:
+		return fmt.Sprintf("its ack deadline is %s, not %s: slow turns would run twice at once", s.AckDeadline, ackDeadline)
+	case s.DeadLetterTopic == "":
+		return "it has no dead-letter topic: what always fails would come back for ever"
+	case s.MaxAttempts != maxAttempts:
+		return fmt.Sprintf("it gives up after %d attempts, not %d", s.MaxAttempts, maxAttempts)
+	case local:
+		return ""
+	case s.MinBackoff != minBackoff || s.MaxBackoff != maxBackoff:
+		return fmt.Sprintf("it retries after %s to %s, not %s to %s", s.MinBackoff, s.MaxBackoff, minBackoff, maxBackoff)
+	case !strings.HasPrefix(s.PushEndpoint, "https://"):
+		return fmt.Sprintf("it pushes to %q, not to a function", s.PushEndpoint)
+	case s.PushAccount == "":
+		return "its push carries no OIDC token, so Cloud Run refuses it"
+	default:
+		return ""
+	}
+}
+
+// probe is the one object that the doctor leaves: always the same, so that it is written once.
+const (
+	probeName = "sessions/doctor/probe/0/probe.txt"
+	probeText = "The doctor was here.\n"
+)
+
+func (e *examination) staging(ctx context.Context) Finding {
+	if e.parts.Staging == nil {
+		return skip("no bucket; name it by --bucket or STAGING_BUCKET")
+	}
+	name, err := e.parts.Staging.Put(ctx, probeName, []byte(probeText), "text/plain; charset=utf-8")
+	if err == nil {
+		_, _, err = e.parts.Staging.Get(ctx, name)
+	}
+	if err != nil {
+		return ill(err.Error(), "check that bucket "+e.Bucket+" exists, and give yourself roles/storage.objectUser on it")
+	}
+	return well("%s can be written and read", e.Bucket)
+}
+
+// maxSince is how long after its time work may lie, and the last heartbeat be: sweeps come every minute.
+const maxSince = 5 * time.Minute
+
+// sweeps looks for a recent heartbeat, and for work that a sweep would have woken long ago.
+func (e *examination) sweeps(ctx context.Context) Finding {
+	const do = "check the scheduler's job: gcloud scheduler jobs list; and the function's log: kesoku logs --function sweep"
+	now := e.Clock.Now()
+	last, err := e.parts.Database.Swept(ctx)
+	if err != nil {
+		return ill(err.Error(), "see what the Firestore step says")
+	}
+	if since := now.Sub(last).Round(time.Second); !last.IsZero() && since > maxSince {
+		return ill(fmt.Sprintf("the last sweep was %s ago", since), do)
+	}
+	due, where, err := e.parts.Database.Overdue(ctx)
+	if err != nil {
+		return ill(err.Error(), "see what the Firestore step says")
+	}
+	if late := now.Sub(due).Round(time.Second); !due.IsZero() && late > maxSince {
+		return ill(fmt.Sprintf("%s should have been looked at %s ago", where, late), do)
+	}
+	if last.IsZero() {
+		return well("nothing is overdue (sweeps leave no heartbeat, so that is all that can be seen)")
+	}
+	return well("the last was %s ago, and nothing is overdue", now.Sub(last).Round(time.Second))
+}

@@ -1,0 +1,14 @@
+output "name" {
+  description = "The function's name, which is its Cloud Run service's too."
+  value       = google_cloudfunctions2_function.this.name
+}
+
+output "url" {
+  description = "Its address at cloudfunctions.net."
+  value       = google_cloudfunctions2_function.this.url
+}
+
+output "member" {
+  description = "Its service account, as IAM policies write it."
+  value       = google_service_account.this.member
+}
