@@ -69,7 +69,6 @@ func (s *Stack) ask(ctx context.Context, out io.Writer, space string, who world.
 	changes := s.Chat.Subscribe(ctx)
 	fmt.Fprintf(out, "%s: %s\n", who.DisplayName, text)
 	begun := time.Now()
-	//nolint:contextcheck // a person does not take back a message when we stop looking
 	if _, err := s.Chat.Post(world.Post{User: who.Name, Space: space, Text: text}); err != nil {
 		return fmt.Errorf("post %q: %w", text, err)
 	}
