@@ -58,7 +58,7 @@ func (m *Meter) open(ctx context.Context, behind string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("listen: %w", err)
 	}
-	pass := func(_ any, in grpc.ServerStream) error { return m.pass(in, conn) } //nolint:contextcheck // a call's context is its stream's
+	pass := func(_ any, in grpc.ServerStream) error { return m.pass(in, conn) }
 	server := grpc.NewServer(grpc.ForceServerCodec(raw{}), grpc.MaxRecvMsgSize(math.MaxInt32), grpc.MaxSendMsgSize(math.MaxInt32),
 		grpc.UnknownServiceHandler(pass))
 	m.servers = append(m.servers, server)

@@ -162,7 +162,7 @@ func (w *World) Event(ctx context.Context, function string, e cloudevents.Event)
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	defer context.AfterFunc(i.life, cancel)() //nolint:contextcheck // the instance's life, which ends the call's
+	defer context.AfterFunc(i.life, cancel)()
 	done := make(chan error, 1)
 	i.runs.Go(func() {
 		defer cancel()
@@ -198,7 +198,7 @@ func (w *World) Request(rw http.ResponseWriter, r *http.Request) {
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	defer context.AfterFunc(i.life, cancel)() //nolint:contextcheck // the instance's life, which ends the call's
+	defer context.AfterFunc(i.life, cancel)()
 	answer := &mortal{ResponseWriter: rw, life: i.life}
 	i.http.ServeHTTP(answer, r.WithContext(ctx))
 	if i.life.Err() != nil {
