@@ -43,7 +43,7 @@ bench: $(BIN)/kesoku-bench ## measure the local stack (times are reported, never
 # Programs are built rather than run by `go run`, which hides exit codes and does not pass on a termination signal.
 .PHONY: test
 test: setup $(BIN)/with ## run all tests over the real emulators; PKG=./shared/... for a part
-	$(BIN)/with -- go test -race -shuffle=on -count=1 -timeout 9m $(PKG)
+	$(BIN)/with -- go test -race -shuffle=on -count=1 -timeout 20m $(PKG)
 
 .PHONY: test-faults
 test-faults: $(BIN)/with ## play SEEDS=500 conversations while everything is killed, doubled, delayed and refused

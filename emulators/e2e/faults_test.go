@@ -14,7 +14,7 @@ import (
 
 var (
 	oneSeed = flag.Uint64("seed", 0, "replay this seed of TestFaults alone")
-	seeds   = flag.Uint64("seeds", 40, "how many seeds TestFaults runs")
+	seeds   = flag.Uint64("seeds", 24, "how many seeds TestFaults runs")
 )
 
 // atOnce is how many worlds live at the same time. They wait more than they compute.
