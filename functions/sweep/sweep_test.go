@@ -206,8 +206,8 @@ func TestTwoSweeps(t *testing.T) {
 	if s.Turn.Recoveries != 1 || s.TurnLease.Epoch != epoch+1 || w.message(t, 1).Status != message.StatusPendingAgent {
 		t.Errorf("recoveries %d, epoch %d after %d, prompt %s: want it put back once", s.Turn.Recoveries, s.TurnLease.Epoch, epoch, w.message(t, 1).Status)
 	}
-	if n := w.client.Counts().Writes + rival.client.Counts().Writes; n != 2 {
-		t.Errorf("%d documents written by both, want session and prompt once", n)
+	if n := w.client.Counts().Writes + rival.client.Counts().Writes; n != 4 {
+		t.Errorf("%d documents written by both, want session and prompt once, and each sweep's note of itself", n)
 	}
 }
 
@@ -290,8 +290,8 @@ func TestUndrainedOutbox(t *testing.T) {
 	if got := w.sweep(t); !slices.Equal(got, []string{wakeDeliver}) {
 		t.Errorf("dead delivery: published %v", got)
 	}
-	if n := w.client.Counts().Writes; n != 0 {
-		t.Errorf("%d documents written, for nothing had to be put back", n)
+	if n := w.client.Counts().Writes; n != 3 {
+		t.Errorf("%d documents written, want each of three sweeps' note of itself: nothing had to be put back", n)
 	}
 }
 
