@@ -1,5 +1,4 @@
-// Package storage stands in for Cloud Storage: enough of its JSON API, and of the XML form of downloads, for the real client library to
-// write, read, list and delete objects. It knows the public protocol and nothing of who calls it. Objects live in memory, within bounds.
+// Package storage stands in for Cloud Storage: enough of its JSON API for a client library to write, read, list and delete objects. It knows the public protocol and nothing of who calls it. Objects live in memory, within bounds.
 package storage
 
 import (
@@ -53,7 +52,7 @@ type server struct {
 	nextUpload int
 }
 
-// New returns the stand-in, ready to be the STORAGE_EMULATOR_HOST of a client.
+// New returns the stand-in, ready to be a client's STORAGE_EMULATOR_HOST.
 func New(opts Options) http.Handler {
 	if opts.MaxSize <= 0 {
 		opts.MaxSize = 512 << 20
@@ -63,7 +62,7 @@ func New(opts Options) http.Handler {
 	}
 	s := &server{opts: opts, objects: map[string]*object{}, uploads: map[string]*upload{}}
 	mux := http.NewServeMux()
-	// Object names hold slashes, escaped by the JSON API and plain in the XML form; {object...} reads both.
+	// Object names hold slashes, escaped or plain; {object...} reads both.
 	mux.HandleFunc("GET /storage/v1/b/{bucket}", s.getBucket)
 	mux.HandleFunc("GET /storage/v1/b/{bucket}/o", s.list)
 	mux.HandleFunc("GET /storage/v1/b/{bucket}/o/{object...}", s.getObject)
@@ -71,7 +70,6 @@ func New(opts Options) http.Handler {
 	mux.HandleFunc("POST /upload/storage/v1/b/{bucket}/o", s.insert)
 	mux.HandleFunc("PUT /upload/storage/v1/b/{bucket}/o", s.resume)
 	mux.HandleFunc("GET /download/storage/v1/b/{bucket}/o/{object...}", s.download)
-	mux.HandleFunc("GET /{bucket}/{object...}", s.download)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		fail(w, failure{http.StatusNotFound, "notFound", "no such method: " + r.Method + " " + r.URL.Path})
 	})

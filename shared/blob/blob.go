@@ -4,17 +4,21 @@
 package blob
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
-	"cloud.google.com/go/storage"
-	"github.com/googleapis/gax-go/v2"
 	"google.golang.org/api/googleapi"
+	"google.golang.org/api/option"
+	"google.golang.org/api/storage/v1"
 
 	"kesoku.dev/shared/errs"
 )
@@ -25,33 +29,33 @@ const MaxBytes = 32 << 20
 // ErrTooLarge says that an object is larger than MaxBytes. It comes marked as permanent.
 var ErrTooLarge = errors.New("larger than the staging area takes")
 
-const (
-	timeout   = time.Minute // of one operation with its retries
-	chunkSize = 4 << 20     // bytes in memory of an upload; smaller objects go in one request
-)
+// timeout is of one operation with its retries.
+const timeout = time.Minute
 
 // Store is a bucket. It is safe for concurrent use.
 type Store struct {
-	bucket *storage.BucketHandle
-	name   string
+	objects *storage.ObjectsService
+	bucket  string
 }
 
-// New returns the staging area in a bucket that exists. The endpoint is the client's affair.
-func New(client *storage.Client, bucket string) (*Store, error) {
-	if client == nil || bucket == "" {
-		return nil, errors.New("new staging area: a client and the name of a bucket are needed")
+// Connect returns the staging area in a bucket that exists, reached with the application's default credentials. endpoint, if not empty,
+// is a stand-in's host:port or URL, as STORAGE_EMULATOR_HOST has it for Google's own clients; no credentials go there.
+func Connect(ctx context.Context, bucket, endpoint string) (*Store, error) {
+	if bucket == "" {
+		return nil, errors.New("connect to Cloud Storage: the name of a bucket is needed")
 	}
-	retry := storage.WithBackoff(gax.Backoff{Initial: 200 * time.Millisecond, Max: 5 * time.Second, Multiplier: 2})
-	return &Store{bucket: client.Bucket(bucket).Retryer(retry), name: bucket}, nil
-}
-
-// Connect returns the staging area in the bucket. The SDK finds a stand-in by STORAGE_EMULATOR_HOST.
-func Connect(ctx context.Context, bucket string) (*Store, error) {
-	client, err := storage.NewClient(ctx)
+	var opts []option.ClientOption
+	if endpoint != "" {
+		if !strings.Contains(endpoint, "://") {
+			endpoint = "http://" + endpoint
+		}
+		opts = append(opts, option.WithEndpoint(strings.TrimSuffix(endpoint, "/")+"/storage/v1/"), option.WithoutAuthentication())
+	}
+	service, err := storage.NewService(ctx, opts...)
 	if err != nil {
 		return nil, fmt.Errorf("connect to Cloud Storage: %w", err)
 	}
-	return New(client, bucket)
+	return &Store{objects: service.Objects, bucket: bucket}, nil
 }
 
 // Put writes an object under a name of the form that Name makes, and returns the name it is really stored under. Writing the same
@@ -66,35 +70,39 @@ func (s *Store) Put(ctx context.Context, name string, data []byte, contentType s
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	sum := crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli))
+	sum := checksum(data)
 	err = s.write(ctx, name, data, contentType, sum)
 	if code(err) == http.StatusPreconditionFailed {
-		err = s.sameAs(ctx, name, int64(len(data)), sum)
+		err = s.sameAs(ctx, name, uint64(len(data)), sum)
 	}
 	if err != nil {
-		return "", classify(fmt.Errorf("put %s into bucket %s: %w", name, s.name, err))
+		return "", classify(fmt.Errorf("put %s into bucket %s: %w", name, s.bucket, err))
 	}
 	return name, nil
 }
 
 // write creates the object. Only its creation is tried, so a retry of a request whose answer was lost is refused, not repeated.
-func (s *Store) write(ctx context.Context, name string, data []byte, contentType string, sum uint32) error {
-	w := s.bucket.Object(name).If(storage.Conditions{DoesNotExist: true}).NewWriter(ctx)
-	w.ContentType, w.ChunkSize = contentType, chunkSize
-	w.CRC32C, w.SendCRC32C = sum, true
-	if _, err := w.Write(data); err != nil {
-		return errors.Join(err, w.Close())
-	}
-	return w.Close()
+func (s *Store) write(ctx context.Context, name string, data []byte, contentType, sum string) error {
+	object := &storage.Object{Name: name, ContentType: contentType, Crc32c: sum}
+	return retry(ctx, func() error {
+		// One request: what is kept in memory anyway need not be sent in chunks.
+		_, err := s.objects.Insert(s.bucket, object).IfGenerationMatch(0).Context(ctx).
+			Media(bytes.NewReader(data), googleapi.ContentType(contentType), googleapi.ChunkSize(0)).Do()
+		return err
+	})
 }
 
 // sameAs compares what is stored with what was to be.
-func (s *Store) sameAs(ctx context.Context, name string, size int64, sum uint32) error {
-	attrs, err := s.bucket.Object(name).Attrs(ctx)
+func (s *Store) sameAs(ctx context.Context, name string, size uint64, sum string) error {
+	var stored *storage.Object
+	err := retry(ctx, func() (err error) {
+		stored, err = s.objects.Get(s.bucket, name).Fields("size", "crc32c").Context(ctx).Do()
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	if attrs.Size != size || attrs.CRC32C != sum {
+	if stored.Size != size || stored.Crc32c != sum {
 		return errs.Permanent(fmt.Errorf("%w with other content", errs.ErrExists))
 	}
 	return nil
@@ -112,52 +120,55 @@ func (s *Store) Get(ctx context.Context, name string) (data []byte, contentType 
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	data, contentType, err = s.read(ctx, name)
+	err = retry(ctx, func() (err error) {
+		data, contentType, err = s.read(ctx, name)
+		return err
+	})
 	if err != nil {
-		return nil, "", classify(fmt.Errorf("get %s from bucket %s: %w", name, s.name, err))
+		if code(err) == http.StatusNotFound {
+			err = fmt.Errorf("%w (%w)", errs.ErrNotFound, err)
+		}
+		return nil, "", classify(fmt.Errorf("get %s from bucket %s: %w", name, s.bucket, err))
 	}
 	return data, contentType, nil
 }
 
 func (s *Store) read(ctx context.Context, name string) ([]byte, string, error) {
-	r, err := s.bucket.Object(name).NewReader(ctx)
+	resp, err := s.objects.Get(s.bucket, name).Context(ctx).Download()
 	if err != nil {
 		return nil, "", err
 	}
-	defer func() { _ = r.Close() }() // nothing is written, so nothing can be lost
-	if r.Attrs.Size > MaxBytes {
+	defer func() { _ = resp.Body.Close() }() // nothing is written, so nothing can be lost
+	if resp.ContentLength > MaxBytes {
 		return nil, "", ErrTooLarge
 	}
-	data, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
+	data, err := io.ReadAll(io.LimitReader(resp.Body, MaxBytes+1))
 	switch {
 	case err != nil:
 		return nil, "", err
 	case len(data) > MaxBytes: // a server that does not tell the size
 		return nil, "", ErrTooLarge
+	case !intact(data, resp.Header):
+		return nil, "", errDamaged
 	}
-	return data, r.Attrs.ContentType, nil
+	return data, resp.Header.Get("Content-Type"), nil
 }
 
-// code is the HTTP status behind err, or 0.
-func code(err error) int {
-	var api *googleapi.Error
-	if errors.As(err, &api) {
-		return api.Code
+// errDamaged says that what came is not what the service sent; the next attempt may be better.
+var errDamaged = errors.New("the object's checksum is another than that of what was received")
+
+// intact holds what was received against the service's checksum, if it tells one.
+func intact(data []byte, h http.Header) bool {
+	for hash := range strings.SplitSeq(strings.Join(h.Values("X-Goog-Hash"), ","), ",") {
+		if sum, ok := strings.CutPrefix(strings.TrimSpace(hash), "crc32c="); ok {
+			return sum == checksum(data)
+		}
 	}
-	return 0
+	return true
 }
 
-// classify marks what no retry mends. All else (the network, 5xx, 429, 408) stays retryable.
-func classify(err error) error {
-	status := code(err)
-	switch {
-	case errors.Is(err, storage.ErrObjectNotExist):
-		return errs.Permanent(fmt.Errorf("%w (%w)", errs.ErrNotFound, err))
-	case errors.Is(err, ErrTooLarge), errors.Is(err, storage.ErrBucketNotExist):
-		return errs.Permanent(err)
-	case status >= 400 && status < 500 && status != http.StatusRequestTimeout && status != http.StatusTooManyRequests:
-		return errs.Permanent(err)
-	default:
-		return err
-	}
+// checksum is the CRC32C of data as the API writes it.
+func checksum(data []byte) string {
+	sum := crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli))
+	return base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, sum))
 }

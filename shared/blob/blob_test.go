@@ -2,6 +2,7 @@ package blob_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
@@ -12,25 +13,28 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
-	"cloud.google.com/go/storage"
-	"google.golang.org/api/option"
+	"google.golang.org/api/googleapi"
 
 	"kesoku.dev/shared/blob"
 	"kesoku.dev/shared/errs"
 )
 
 // bucket is as much of Cloud Storage as one-request uploads need. Statuses are answered instead of the next requests; lost says that the
-// next upload is stored but its answer is 503.
+// next upload is stored but its answer is 503; damaged that the next download is.
 type bucket struct {
 	mu       sync.Mutex
 	objects  map[string]stored
 	statuses []int
 	lost     bool
+	damaged  bool
 	huge     bool // downloads say they are larger than anything
 	requests int
 }
@@ -50,23 +54,31 @@ func (b *bucket) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, `{"error":{"code":`+strconv.Itoa(status)+`}}`, status)
 		return
 	}
+	name := strings.TrimPrefix(r.URL.Path, "/storage/v1/b/staging/o/")
 	switch {
-	case r.Method == http.MethodPost:
+	case r.Method == http.MethodPost && r.URL.Path == "/upload/storage/v1/b/staging/o":
 		b.insert(w, r)
-	case strings.HasPrefix(r.URL.Path, "/storage/v1/b/staging/o/"):
-		b.attrs(w, strings.TrimPrefix(r.URL.Path, "/storage/v1/b/staging/o/"))
+	case b.objects[name].data == nil:
+		http.NotFound(w, r)
+	case r.URL.Query().Get("alt") == "media":
+		b.download(w, b.objects[name])
 	default:
-		o, ok := b.objects[strings.TrimPrefix(r.URL.Path, "/staging/")]
-		if !ok {
-			http.NotFound(w, r)
-			return
-		}
-		if b.huge {
-			w.Header().Set("Content-Length", strconv.Itoa(blob.MaxBytes+1))
-		}
-		w.Header().Set("Content-Type", o.contentType)
-		_, _ = w.Write(o.data)
+		b.attrs(w, name)
 	}
+}
+
+func (b *bucket) download(w http.ResponseWriter, o stored) {
+	if b.huge {
+		w.Header().Set("Content-Length", strconv.Itoa(blob.MaxBytes+1))
+	}
+	w.Header().Set("Content-Type", o.contentType)
+	w.Header().Set("X-Goog-Hash", "crc32c="+sum(o.data))
+	w.Header().Add("X-Goog-Hash", "md5=ignored")
+	data := bytes.Clone(o.data)
+	if b.damaged {
+		b.damaged, data[0] = false, data[0]^1
+	}
+	_, _ = w.Write(data)
 }
 
 func (b *bucket) insert(w http.ResponseWriter, r *http.Request) {
@@ -76,7 +88,13 @@ func (b *bucket) insert(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	parts := multipart.NewReader(r.Body, params["boundary"])
-	if _, err := parts.NextPart(); err != nil {
+	first, err := parts.NextPart()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	var meta struct{ Name, CRC32C string }
+	if err := json.NewDecoder(first).Decode(&meta); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
@@ -90,8 +108,8 @@ func (b *bucket) insert(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	name := r.URL.Query().Get("name")
-	if _, ok := b.objects[name]; ok {
+	name := meta.Name
+	if _, ok := b.objects[name]; ok || meta.CRC32C != sum(data) {
 		http.Error(w, `{"error":{"code":412}}`, http.StatusPreconditionFailed)
 		return
 	}
@@ -106,12 +124,16 @@ func (b *bucket) insert(w http.ResponseWriter, r *http.Request) {
 
 func (b *bucket) attrs(w http.ResponseWriter, name string) {
 	o := b.objects[name]
-	sum := crc32.Checksum(o.data, crc32.MakeTable(crc32.Castagnoli))
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]string{
-		"name": name, "bucket": "staging", "size": strconv.Itoa(len(o.data)),
-		"crc32c": base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, sum)),
+		"name": name, "bucket": "staging", "size": strconv.Itoa(len(o.data)), "crc32c": sum(o.data),
 	})
+}
+
+// sum is the CRC32C as the protocol writes it.
+func sum(data []byte) string {
+	sum := crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli))
+	return base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, sum))
 }
 
 func newStore(t *testing.T) (*blob.Store, *bucket) {
@@ -119,12 +141,7 @@ func newStore(t *testing.T) (*blob.Store, *bucket) {
 	b := &bucket{objects: map[string]stored{}}
 	srv := httptest.NewServer(b)
 	t.Cleanup(srv.Close)
-	client, err := storage.NewClient(t.Context(), option.WithEndpoint(srv.URL+"/storage/v1/"), option.WithoutAuthentication())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = client.Close() })
-	s, err := blob.New(client, "staging")
+	s, err := blob.Connect(t.Context(), "staging", srv.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,6 +209,75 @@ func TestTransientFailuresAreRetried(t *testing.T) {
 	}
 }
 
+func TestDamagedDownloadIsRetried(t *testing.T) {
+	t.Parallel()
+	s, b := newStore(t)
+	if _, err := s.Put(t.Context(), name, []byte("whole"), "text/plain"); err != nil {
+		t.Fatal(err)
+	}
+	b.damaged = true
+	if got, _, err := s.Get(t.Context(), name); err != nil || string(got) != "whole" || b.requests != 3 {
+		t.Errorf("%q, %v after %d requests", got, err, b.requests)
+	}
+}
+
+// What the service refuses for good is asked once, what passes until the caller has no time left, and then both are told.
+func TestRetriesAreBounded(t *testing.T) {
+	t.Parallel()
+	s, b := newStore(t)
+	b.statuses = []int{400, 400}
+	if _, _, err := s.Get(t.Context(), name); err == nil || errs.KindOf(err) != errs.KindPermanent || b.requests != 1 {
+		t.Errorf("%v after %d requests", err, b.requests)
+	}
+	b.statuses, b.requests = slices.Repeat([]int{503}, 1000), 0
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	_, _, err := s.Get(ctx, name)
+	var api *googleapi.Error
+	if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &api) || api.Code != 503 || errs.KindOf(err) != errs.KindRetryable {
+		t.Errorf("when the time was up: %v", err)
+	}
+	if b.requests < 2 || b.requests > 100 {
+		t.Errorf("%d requests", b.requests)
+	}
+	b.statuses = slices.Repeat([]int{503}, 10)
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	b.requests = 0
+	if _, _, err := s.Get(canceled, name); !errors.Is(err, context.Canceled) || b.requests > 1 {
+		t.Errorf("canceled: %v after %d requests", err, b.requests)
+	}
+}
+
+// A connection that breaks, and a service that is not there for a moment, are the network's.
+func TestNetwork(t *testing.T) {
+	t.Parallel()
+	b := &bucket{objects: map[string]stored{}}
+	var broken atomic.Int32
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if broken.Add(1)%2 == 1 {
+			panic(http.ErrAbortHandler)
+		}
+		b.ServeHTTP(w, r)
+	}))
+	s, err := blob.Connect(t.Context(), "staging", srv.Listener.Addr().String()) // without a scheme, as emulators are named
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Put(t.Context(), name, []byte("x"), "text/plain"); err != nil {
+		t.Errorf("put: %v", err)
+	}
+	if got, _, err := s.Get(t.Context(), name); err != nil || string(got) != "x" {
+		t.Errorf("get: %q, %v", got, err)
+	}
+	srv.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, _, err := s.Get(ctx, name); err == nil || errs.KindOf(err) != errs.KindRetryable {
+		t.Errorf("nobody there: %v", err)
+	}
+}
+
 func TestErrorsAreClassified(t *testing.T) {
 	t.Parallel()
 	s, b := newStore(t)
@@ -223,7 +309,7 @@ func TestErrorsAreClassified(t *testing.T) {
 	if _, _, err := s.Get(t.Context(), "sessions/a/b/../../x/y"); err == nil || errors.Is(err, errs.ErrNotFound) {
 		t.Errorf("a name that is not clean was looked up: %v", err)
 	}
-	if _, err := blob.New(nil, "x"); err == nil {
-		t.Error("no client was taken")
+	if _, err := blob.Connect(t.Context(), "", "127.0.0.1:1"); err == nil {
+		t.Error("no bucket was taken")
 	}
 }
