@@ -23,12 +23,8 @@ import (
 
 func init() { functions.CloudEvent("cron", boot.Event("cron", New)) }
 
-const (
-	// early is how much sooner than its time a trigger may come and still mean it.
-	early = 30 * time.Second
-	// keepFirings is how long a firing is kept against repeated triggers.
-	keepFirings = 7 * 24 * time.Hour
-)
+// keepFirings is how long a firing is kept against repeated triggers.
+const keepFirings = 7 * 24 * time.Hour
 
 // New wires the function.
 func New(_ context.Context, b *boot.Base, _ *boot.Vars) (func(context.Context, cloudevents.Event) error, error) {
@@ -48,12 +44,11 @@ func (c *cron) handle(ctx context.Context, wake bus.Cron, d bus.Delivery) error 
 	if !ok {
 		return errs.Permanentf("cron job %q is not in the published configuration", wake.Job)
 	}
-	due, ok := job.Due(d.PublishedAt.Add(early))
+	firing, ok := job.Triggered(d.PublishedAt)
 	if !ok {
 		return errs.Permanentf("cron job %q was not due in the day before %s", wake.Job, d.PublishedAt)
 	}
-	firing := chat.Hash("cron", job.Name, due.Format(time.RFC3339))
-	sessionID, err := c.fire(ctx, active.Route(job.RouteID()), job, due, firing)
+	sessionID, err := c.fire(ctx, active.Resolve(config.Facts{Platform: job.ChatbotID, Channel: job.ChannelID}).Route, job, firing)
 	if err != nil {
 		return err
 	}
@@ -64,7 +59,7 @@ func (c *cron) handle(ctx context.Context, wake bus.Cron, d bus.Delivery) error 
 var errFired = errors.New("fired already")
 
 // fire stores the firing and its prompt in one swap, and returns the session to wake. A firing that is there already changes nothing.
-func (c *cron) fire(ctx context.Context, route config.Route, job config.Job, due time.Time, firing string) (string, error) {
+func (c *cron) fire(ctx context.Context, route config.Route, job config.Job, firing config.Firing) (string, error) {
 	event := chat.Event{Platform: job.ChatbotID, ChannelID: job.ChannelID, Kind: chat.KindMessage}
 	key := route.Binding().ConversationKey(&event)
 	now := c.Clock.Now()
@@ -75,22 +70,22 @@ func (c *cron) fire(ctx context.Context, route config.Route, job config.Job, due
 	if err != nil {
 		return "", err
 	}
-	record := store.Firing{ID: firing, Job: job.Name, DueAt: due, SessionID: s.ID, FiredAt: now, ExpireAt: now.Add(keepFirings)}
+	record := store.Firing{ID: firing.ID, Job: job.Name, DueAt: firing.Due, SessionID: s.ID, FiredAt: now, ExpireAt: now.Add(keepFirings)}
 	_, err = ledger.Fire(ctx, record, func(d *session.Draft) error {
 		if d.ID != s.ID {
 			return errs.Retryable(fmt.Errorf("cron job %q: its conversation has another session now", job.Name), 0)
 		}
-		return c.prompt(d, route, job, firing, now)
+		return c.prompt(d, route, job, firing.ID, now)
 	})
 	switch {
 	case errors.Is(err, errFired), errors.Is(err, errs.ErrConflict):
 		// Its prompt may sit in an older session that /clear left behind; the sweep wakes that one if need be.
-		c.Log.InfoContext(ctx, "fired already", "job", job.Name, "due", due)
+		c.Log.InfoContext(ctx, "fired already", "job", job.Name, "due", firing.Due)
 		return s.ID, nil
 	case err != nil:
 		return "", err
 	}
-	c.Log.InfoContext(ctx, "fired", "job", job.Name, "due", due, "session", s.ID)
+	c.Log.InfoContext(ctx, "fired", "job", job.Name, "due", firing.Due, "session", s.ID)
 	return s.ID, nil
 }
 

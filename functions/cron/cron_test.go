@@ -2,15 +2,19 @@ package cron_test
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	cloudevents "github.com/cloudevents/sdk-go/v2"
 	"google.golang.org/grpc/codes"
 
+	"kesoku.dev/functions/cron"
 	"kesoku.dev/shared/boot/boottest"
+	"kesoku.dev/shared/bus"
 	"kesoku.dev/shared/clock"
 	"kesoku.dev/shared/config"
 	"kesoku.dev/shared/message"
@@ -32,9 +36,16 @@ const jobs = `jobs:
     channel_id: spaces/A
 `
 
+var start = time.Date(2026, 5, 27, 9, 0, 0, 0, time.UTC)
+
+func pushed(t *testing.T, id, data string, at time.Time) cloudevents.Event {
+	t.Helper()
+	return boottest.Push(t, bus.TopicCron, id, []byte(data), at)
+}
+
 // world is a project whose daily job is due at start.
 type world struct {
-	*instance
+	*boottest.Instance
 	env   *testenv.Env
 	now   *clock.Manual
 	store *store.Store
@@ -43,8 +54,8 @@ type world struct {
 func newWorld(t *testing.T, kesoku string) *world {
 	t.Helper()
 	w := &world{env: testenv.New(t), now: clock.NewManual(start)}
-	w.instance = newInstance(t, w.env, "cron-1", boottest.Stepped{Manual: w.now})
-	w.store = base(t, w.env, w.env.Client, boottest.Stepped{Manual: w.now}).Store
+	w.Instance = boottest.Start(t, w.env, "cron-1", boottest.Stepped{Manual: w.now}, cron.New)
+	w.store = boottest.Base(t, w.env, w.env.Client, boottest.Stepped{Manual: w.now}, slog.New(slog.DiscardHandler)).Store
 	if _, err := w.store.PublishConfig(t.Context(), map[string]string{config.FileCronjobs: jobs, config.FileKesoku: kesoku}, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +65,7 @@ func newWorld(t *testing.T, kesoku string) *world {
 // fire delivers a trigger published at that time.
 func (w *world) fire(t *testing.T, job string, at time.Time) error {
 	t.Helper()
-	return w.handle(t.Context(), pushed(t, "t "+at.String(), `{"job":"`+job+`"}`, at))
+	return w.Handle(t.Context(), pushed(t, "t "+at.String(), `{"job":"`+job+`"}`, at))
 }
 
 func (w *world) sessions(t *testing.T) []session.Session {
@@ -116,16 +127,16 @@ func TestFires(t *testing.T) {
 func TestFiresOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
-	rival := newInstance(t, w.env, "cron-2", boottest.Stepped{Manual: w.now})
+	rival := boottest.Start(t, w.env, "cron-2", boottest.Stepped{Manual: w.now}, cron.New)
 	var all sync.WaitGroup
 	for i := range 8 {
-		one := []*instance{w.instance, rival}[i%2]
+		one := []*boottest.Instance{w.Instance, rival}[i%2]
 		at := start.Add(time.Duration(i) * time.Second)
 		all.Go(func() {
 			// One that loses the race to make the conversation's session is nacked, and comes again.
-			err := one.handle(t.Context(), pushed(t, fmt.Sprint(i), `{"job":"daily"}`, at))
+			err := one.Handle(t.Context(), pushed(t, fmt.Sprint(i), `{"job":"daily"}`, at))
 			if err != nil {
-				err = one.handle(t.Context(), pushed(t, fmt.Sprint(i), `{"job":"daily"}`, at))
+				err = one.Handle(t.Context(), pushed(t, fmt.Sprint(i), `{"job":"daily"}`, at))
 			}
 			if err != nil {
 				t.Errorf("trigger %d: %v", i, err)
@@ -181,8 +192,8 @@ func TestFiredAndAnswered(t *testing.T) {
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
-	w.client.Faults.Clear()
-	w.client.Faults.Add(testenv.Fault{Method: "Commit", Times: 1, Lose: codes.DeadlineExceeded})
+	w.Client.Faults.Clear()
+	w.Client.Faults.Add(testenv.Fault{Method: "Commit", Times: 1, Lose: codes.DeadlineExceeded})
 	_ = w.fire(t, "daily", start) // whatever it says, its trigger may come again
 	if err := w.fire(t, "daily", start); err != nil {
 		t.Error(err)
@@ -259,8 +270,8 @@ func TestDown(t *testing.T) {
 		"Pub/Sub down":                 {"Publish", codes.PermissionDenied, 1},
 	} {
 		w := newWorld(t, "")
-		w.client.Faults.Clear()
-		w.client.Faults.Add(testenv.Fault{Method: tt.method, Times: 1, Fail: tt.code})
+		w.Client.Faults.Clear()
+		w.Client.Faults.Add(testenv.Fault{Method: tt.method, Times: 1, Fail: tt.code})
 		err := w.fire(t, "daily", start)
 		if err == nil {
 			t.Errorf("%s: acked", name)
@@ -268,7 +279,7 @@ func TestDown(t *testing.T) {
 		if n := len(w.prompts(t)); n != tt.stored {
 			t.Errorf("%s: %d prompts", name, n)
 		}
-		if err := w.fire(t, "daily", start); err != nil || len(w.prompts(t)) != 1 || w.client.Counts().Published == 0 {
+		if err := w.fire(t, "daily", start); err != nil || len(w.prompts(t)) != 1 || w.Client.Counts().Published == 0 {
 			t.Errorf("%s, then the retry: %v, %d prompts", name, err, len(w.prompts(t)))
 		}
 	}

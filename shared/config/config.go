@@ -3,20 +3,17 @@
 package config
 
 import (
-	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
-	"math"
+	"maps"
 	"path"
 	"slices"
 	"strings"
-	"time"
+	"sync"
 
-	"github.com/goccy/go-yaml"
-
-	"kesoku.dev/shared/chat"
-	"kesoku.dev/shared/session"
+	"kesoku.dev/shared/config/routing"
+	"kesoku.dev/shared/config/settings"
+	"kesoku.dev/shared/config/yamlfile"
 )
 
 // Names of the configuration files.
@@ -28,16 +25,19 @@ const (
 // maxFiles bounds what is published, since Firestore holds 1 MiB a document.
 const maxFiles = 512 << 10
 
-// Config is all files, read and checked.
+// Config is all files, read and checked. It is safe for concurrent use.
 type Config struct {
-	Defaults Route
-	Jobs     []Job
-	roles    map[string]string
-}
+	// Defaults are the global rule's settings of a route: they hold where no other rule does.
+	Defaults  Route
+	Jobs      []Job
+	roles     map[string]string
+	models    map[string]string // role of a model → its name
+	lifecycle []string
+	rules     map[string]*rule // by id
+	set       *routing.Set
 
-// kesokuFile is kesoku.yaml.
-type kesokuFile struct {
-	Chat Route `yaml:"chat"`
+	mu   sync.Mutex
+	kept map[string]Resolved // by the ids of the rules that hold
 }
 
 // cronFile is cronjobs.yaml.
@@ -45,9 +45,9 @@ type cronFile struct {
 	Jobs []Job `yaml:"jobs"`
 }
 
-// Parse reads the files by name: kesoku.yaml, cronjobs.yaml and roles/<name>/intro.md. Absent files mean defaults. The error joins all
-// that is wrong.
-func Parse(files map[string]string) (*Config, error) {
+// Parse reads the files by name: kesoku.yaml, cronjobs.yaml and roles/<name>/intro.md. Absent files mean defaults. Filters may name the custom
+// predicates; one that is not given does not hold. The error joins all that is wrong.
+func Parse(files map[string]string, custom ...Predicates) (*Config, error) {
 	size := 0
 	for _, text := range files {
 		size += len(text)
@@ -55,27 +55,44 @@ func Parse(files map[string]string) (*Config, error) {
 	if size > maxFiles {
 		return nil, fmt.Errorf("configuration has %d bytes, at most %d are allowed", size, maxFiles)
 	}
-	c := &Config{roles: map[string]string{}}
-	main, cron := kesokuFile{Chat: DefaultRoute()}, cronFile{}
+	c := &Config{roles: map[string]string{}, rules: map[string]*rule{}, kept: map[string]Resolved{}}
+	main, cron := kesokuFile{}, cronFile{}
 	var problems []error
-	if err := decode(FileKesoku, files[FileKesoku], &main); err != nil {
-		problems, main.Chat = append(problems, err), DefaultRoute() // half of it would be complained about for what the other half says
+	if err := yamlfile.Decode(FileKesoku, files[FileKesoku], &main); err != nil {
+		problems, main = append(problems, err), kesokuFile{} // half of it would be complained about for what the other half says
 	}
-	if err := decode(FileCronjobs, files[FileCronjobs], &cron); err != nil {
+	if err := yamlfile.Decode(FileCronjobs, files[FileCronjobs], &cron); err != nil {
 		problems, cron.Jobs = append(problems, err), nil
 	}
 	for name, text := range files {
 		if role, ok := roleOf(name); ok {
 			c.roles[role] = text
 		} else if name != FileKesoku && name != FileCronjobs {
-			problems = append(problems, complain(name, "", "unknown file; known are %s, %s and roles/<name>/intro.md", FileKesoku, FileCronjobs))
+			problems = append(problems, yamlfile.Complain(name, "", "unknown file; known are %s, %s and roles/<name>/intro.md", FileKesoku, FileCronjobs))
 		}
 	}
-	c.Defaults, c.Jobs = main.Chat, cron.Jobs
-	if err := errors.Join(append(problems, c.check())...); err != nil {
-		return nil, locate(err, files)
+	all, err := readRules(&main)
+	c.models, c.lifecycle, c.Jobs = main.Models, main.Lifecycle, cron.Jobs
+	problems = append(problems, err, c.checkModels(), c.checkLifecycle(), c.checkRules(all), c.checkJobs())
+	if err := errors.Join(problems...); err != nil {
+		return nil, yamlfile.Locate(err, files)
 	}
+	c.order(all, custom)
 	return c, nil
+}
+
+// order makes the rules ready to be asked.
+func (c *Config) order(all []*rule, custom []Predicates) {
+	registered := Predicates{}
+	for _, p := range custom {
+		maps.Copy(registered, p)
+	}
+	bare := make([]routing.Rule, len(all))
+	for i, r := range all {
+		bare[i], c.rules[r.ID] = r.Rule, r
+	}
+	c.set = routing.NewSet(bare, registered)
+	c.Defaults = c.merge(bare[:1]).Route
 }
 
 func roleOf(name string) (string, bool) {
@@ -84,38 +101,18 @@ func roleOf(name string) (string, bool) {
 	return role, ok && file == "intro.md" && role != "" && !strings.Contains(role, "/")
 }
 
-// decode reads strictly: an unknown key is an error that names its line.
-func decode(name, text string, into any) error {
-	if strings.TrimSpace(text) == "" {
-		return nil
-	}
-	dec := yaml.NewDecoder(bytes.NewReader([]byte(text)), yaml.Strict())
-	if err := dec.Decode(into); err != nil {
-		return complainOfText(name, err)
-	}
-	return nil
-}
-
-func (c *Config) check() error {
-	problems := []error{c.Defaults.check()}
+func (c *Config) checkJobs() error {
+	var problems []error
 	seen := map[string]bool{}
 	for i := range c.Jobs {
 		problems = append(problems, c.Jobs[i].check(i))
 		if seen[c.Jobs[i].Name] {
-			problems = append(problems, complain(FileCronjobs, fmt.Sprintf("jobs[%d].name", i), "two jobs are named %q", c.Jobs[i].Name))
+			problems = append(problems, yamlfile.Complain(FileCronjobs, fmt.Sprintf("jobs[%d].name", i), "two jobs are named %q", c.Jobs[i].Name))
 		}
 		seen[c.Jobs[i].Name] = true
 	}
-	if role := c.Defaults.Role; role != "" && role != DefaultRole {
-		if _, ok := c.roles[role]; !ok {
-			problems = append(problems, complain(FileKesoku, "chat.role", "chat.role: there is no roles/%s/intro.md", role))
-		}
-	}
 	return errors.Join(problems...)
 }
-
-// Route returns the settings of a route.
-func (c *Config) Route(string) Route { return c.Defaults }
 
 // Job returns the cron job of that name.
 func (c *Config) Job(name string) (Job, bool) {
@@ -126,9 +123,6 @@ func (c *Config) Job(name string) (Job, bool) {
 	return c.Jobs[i], true
 }
 
-// DefaultRole is the role of a route that names none.
-const DefaultRole = "default"
-
 // defaultIntro is the persona where no file gives one.
 const defaultIntro = "You are Kesoku, a helpful assistant in a team's chat. Answer briefly and to the point, in the language you are addressed in."
 
@@ -137,117 +131,8 @@ func (c *Config) Intro(role string) string {
 	if text, ok := c.roles[role]; ok && strings.TrimSpace(text) != "" {
 		return text
 	}
-	if text, ok := c.roles[DefaultRole]; ok && strings.TrimSpace(text) != "" {
+	if text, ok := c.roles[settings.DefaultRole]; ok && strings.TrimSpace(text) != "" {
 		return text
 	}
 	return defaultIntro
 }
-
-// Route is the effective settings of a channel. The names are the chat pipeline's own.
-type Route struct {
-	Engine     string     `yaml:"engine"`   // agent, or off
-	Model      string     `yaml:"model"`    // provider:model
-	Thinking   bool       `yaml:"thinking"` // ask the model for its thoughts; a model that has none refuses
-	Role       string     `yaml:"role"`
-	Tools      []string   `yaml:"tools"`  // empty means all
-	Locale     string     `yaml:"locale"` // zh or en, where the platform does not tell a person's own
-	Session    Session    `yaml:"session"`
-	Activation Activation `yaml:"activation"`
-	Observe    Observe    `yaml:"observe"`
-	Merge      Merge      `yaml:"merge"`
-	// MaxPendingPerRoute is how many prompts may wait, 1 to 64.
-	MaxPendingPerRoute int `yaml:"maxPendingPerRoute"`
-}
-
-// Session ties messages to conversations.
-type Session struct {
-	Ownership chat.Ownership `yaml:"ownership"`
-	Lane      string         `yaml:"lane"`
-	CustomKey string         `yaml:"customKey"`
-}
-
-// Activation says when to answer.
-type Activation struct {
-	Use                       []string `yaml:"use"`
-	IgnoreSelf                bool     `yaml:"ignoreSelf"`
-	AllowPrivate              bool     `yaml:"allowPrivate"`
-	PrivateChatWithoutCommand bool     `yaml:"privateChatWithoutCommand"`
-	AllowAtReply              bool     `yaml:"allowAtReply"`
-	AllowQuoteReply           bool     `yaml:"allowQuoteReply"`
-	Nicknames                 []string `yaml:"nicknames"`
-	IsNickNameWithContent     bool     `yaml:"isNickNameWithContent"`
-	RandomReplyFrequency      float64  `yaml:"randomReplyFrequency"` // probability, 0 to 1
-}
-
-// Observe says what becomes of messages that wake nobody.
-type Observe struct {
-	Mode    string    `yaml:"mode"`    // off or quiet
-	MidTurn chat.Busy `yaml:"midTurn"` // step or turn
-}
-
-// Merge says how a new prompt meets a running turn.
-type Merge struct {
-	Interrupt bool `yaml:"interrupt"`
-}
-
-// SessionSettings are what a turn must know of the route, in the language of the person who wrote last.
-func (r *Route) SessionSettings(locale string) session.Settings {
-	return session.Settings{
-		Model: r.Model, Thinking: r.Thinking, Role: r.Role, Tools: slices.Clone(r.Tools), Interrupt: r.Merge.Interrupt,
-		Locale: cmp.Or(locale, r.Locale),
-	}
-}
-
-// Binding ties the route's messages to conversations.
-func (r *Route) Binding() chat.Binding {
-	return chat.Binding{Ownership: r.Session.Ownership, Lane: r.Session.Lane, CustomKey: r.Session.CustomKey}
-}
-
-// DefaultRoute is what a route has where nothing is written.
-func DefaultRoute() Route {
-	return Route{
-		Engine: "agent", Model: "openai:gpt-4o-mini", Thinking: true, Role: DefaultRole, Locale: "zh",
-		Session: Session{Ownership: chat.OwnershipShared, Lane: chat.DefaultLane},
-		Activation: Activation{
-			Use: []string{"rule"}, IgnoreSelf: true, AllowPrivate: true, PrivateChatWithoutCommand: true, AllowAtReply: true,
-			AllowQuoteReply: true,
-		},
-		Observe:            Observe{Mode: "off", MidTurn: chat.BusyStep},
-		MaxPendingPerRoute: 64,
-	}
-}
-
-func (r *Route) check() error {
-	oneOf := func(field, got string, allowed ...string) error {
-		if slices.Contains(allowed, got) {
-			return nil
-		}
-		return complain(FileKesoku, "chat."+field, "chat.%s: %q is not allowed, write one of %s", field, got, strings.Join(allowed, ", "))
-	}
-	problems := []error{
-		oneOf("engine", r.Engine, "agent", "off"),
-		oneOf("locale", r.Locale, "zh", "en"),
-		oneOf("session.ownership", string(r.Session.Ownership), "shared", "personal", "custom"),
-		oneOf("observe.mode", r.Observe.Mode, "off", "quiet"),
-		oneOf("observe.midTurn", string(r.Observe.MidTurn), "step", "turn"),
-	}
-	for _, d := range r.Activation.Use {
-		problems = append(problems, oneOf("activation.use", d, "rule"))
-	}
-	if provider, model, ok := strings.Cut(r.Model, ":"); !ok || provider == "" || model == "" {
-		problems = append(problems, complain(FileKesoku, "chat.model", "chat.model: %q: write provider:model, for example gemini:gemini-2.5-flash", r.Model))
-	}
-	if f := r.Activation.RandomReplyFrequency; math.IsNaN(f) || f < 0 || f > 1 {
-		problems = append(problems, complain(FileKesoku, "chat.activation.randomReplyFrequency", "chat.activation.randomReplyFrequency: %v is no probability, write 0 to 1", f))
-	}
-	if n := r.MaxPendingPerRoute; n < 1 || n > 64 {
-		problems = append(problems, complain(FileKesoku, "chat.maxPendingPerRoute", "chat.maxPendingPerRoute: %d is not allowed, write 1 to 64", n))
-	}
-	if r.Session.Ownership == chat.OwnershipCustom && r.Session.CustomKey == "" {
-		problems = append(problems, complain(FileKesoku, "chat.session.customKey", "chat.session.customKey: ownership custom needs one"))
-	}
-	return errors.Join(problems...)
-}
-
-// cacheFor is how long a function keeps its configuration: a change is followed within it.
-const cacheFor = 30 * time.Second

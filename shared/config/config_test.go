@@ -1,13 +1,16 @@
 package config_test
 
 import (
-	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"kesoku.dev/shared/chat"
 	"kesoku.dev/shared/config"
+	"kesoku.dev/shared/config/settings"
 )
 
 const kesoku, cronjobs = config.FileKesoku, config.FileCronjobs
@@ -21,7 +24,7 @@ func parse(t *testing.T, files map[string]string) *config.Config {
 	return c
 }
 
-// P12, P5, P15, M6: what holds where nothing is written.
+// P2, P5, P7 to P12, P15, M6: what holds where nothing is written.
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	want := config.Route{
@@ -29,14 +32,32 @@ func TestDefaults(t *testing.T) {
 		Session: config.Session{Ownership: chat.OwnershipShared, Lane: "default"},
 		Activation: config.Activation{
 			Use: []string{"rule"}, IgnoreSelf: true, AllowPrivate: true, PrivateChatWithoutCommand: true, AllowAtReply: true, AllowQuoteReply: true,
+			Activity: config.Activity{Frequency: 1, Threshold: 0.45},
+			Judge:    config.Judge{Model: "@decide", MinUrge: 0.55, MinInterval: 60_000, Window: 12, DailyBudget: 200, Concurrency: 2},
 		},
-		Observe: config.Observe{Mode: "off", MidTurn: chat.BusyStep}, MaxPendingPerRoute: 64,
+		Observe: config.Observe{
+			Mode: "off", Self: true, Backfill: settings.Backfill{Limit: 30}, MidTurn: chat.BusyStep, Store: "message",
+			Media: settings.Media{PerMessage: 9, Attach: 4},
+		},
+		Merge: config.Merge{Mode: "immediate", Quiet: 2500, Max: 15_000}, MaxPendingPerRoute: 64,
 	}
 	for name, files := range map[string]map[string]string{
-		"no file": nil, "empty file": {kesoku: ""}, "comments only": {kesoku: "\n  \n"}, "empty section": {kesoku: "chat: {}\n"},
+		"no file": nil, "empty file": {kesoku: ""}, "blank": {kesoku: "\n  \n"}, "empty section": {kesoku: "chat: {}\n"},
+		"comments only": {kesoku: "# chat: {}\n", cronjobs: "# jobs:\n"}, "sections without anything": {kesoku: "chat:\ncensor:\nrules:\n"},
 	} {
-		if got := parse(t, files).Route("googlechat:spaces/A"); !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: %+v\nwant %+v", name, got, want)
+		c := parse(t, files)
+		got := c.Resolve(config.Facts{Platform: "googlechat", Channel: "spaces/A"})
+		if diff := cmp.Diff(want, got.Route); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if diff := cmp.Diff(config.Render{Thoughts: "folded", Tools: "folded"}, got.Render); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if len(got.Censor.BlockWords)+len(got.Censor.FlagWords)+len(got.Censor.ReplaceRules)+len(got.Sources)+len(got.Diagnostics) != 0 {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if !reflect.DeepEqual(c.Defaults, want) || !reflect.DeepEqual(c.Route("googlechat:spaces/A"), want) {
+			t.Errorf("%s: %+v", name, c.Defaults)
 		}
 	}
 }
@@ -100,6 +121,52 @@ func TestRefusals(t *testing.T) {
 		"wrong type":           {chatWith("maxPendingPerRoute: many"), []string{kesoku, "[2:23]"}},
 		"no YAML":              {map[string]string{kesoku: "chat:\n  locale: en\n  model: [a\n"}, []string{kesoku, "[3:"}},
 		"written twice":        {map[string]string{kesoku: "chat:\n  locale: en\n  locale: zh\n"}, []string{kesoku, "locale", "[3:3]"}},
+		"lane":                 {chatWith("session: {lane: 'a:b'}"), []string{"chat.session.lane", `"a:b"`, "letters"}},
+		"no lane":              {chatWith("session: {lane: ''}"), []string{"chat.session.lane"}},
+		"unknown placeholder":  {chatWith("session: {ownership: custom, customKey: '{usr}'}"), []string{"chat.session.customKey", "{usr}", "{user}"}},
+		"decider twice":        {chatWith("activation: {use: [rule, rule]}"), []string{"chat.activation.use[1]", "twice"}},
+		"blank nickname":       {chatWith("activation: {nicknames: [a, ' ']}"), []string{"chat.activation.nicknames[1]", "not blank"}},
+		"cooldown":             {chatWith("activation: {msgCooldown: -1}"), []string{"chat.activation.msgCooldown", "-1", "0 to 86400 seconds"}},
+		"frequency":            {chatWith("activation: {activity: {frequency: 2}}"), []string{"chat.activation.activity.frequency", "0 to 1"}},
+		"threshold":            {chatWith("activation: {activity: {threshold: -1}}"), []string{"chat.activation.activity.threshold", "0 to 1"}},
+		"interests":            {chatWith("activation: {activity: {interests: ['']}}"), []string{"chat.activation.activity.interests[0]"}},
+		"judge's model":        {chatWith("activation: {judge: {model: small}}"), []string{"chat.activation.judge.model", `"small"`, "provider:model"}},
+		"judge without model":  {chatWith("activation: {use: [judge]}"), []string{"chat.activation.judge.model", "@decide", "models: {decide: provider:model}"}},
+		"judge's urge":         {chatWith("activation: {judge: {minUrge: 1.1}}"), []string{"chat.activation.judge.minUrge", "0 to 1"}},
+		"judge's interval":     {chatWith("activation: {judge: {minInterval: -1}}"), []string{"chat.activation.judge.minInterval", "0 to 86400000 milliseconds"}},
+		"judge's window":       {chatWith("activation: {judge: {window: 0}}"), []string{"chat.activation.judge.window", "1 to 100 messages"}},
+		"judge's budget":       {chatWith("activation: {judge: {dailyBudget: -1}}"), []string{"chat.activation.judge.dailyBudget", "0 to 100000"}},
+		"judge's concurrency":  {chatWith("activation: {judge: {concurrency: 0}}"), []string{"chat.activation.judge.concurrency", "1 to 64"}},
+		"backfill":             {chatWith("observe: {backfill: {limit: 201}}"), []string{"chat.observe.backfill.limit", "0 to 200 messages"}},
+		"store":                {chatWith("observe: {store: turn}"), []string{"chat.observe.store", `"turn"`, "message"}},
+		"media":                {chatWith("observe: {media: {perMessage: 51}}"), []string{"chat.observe.media.perMessage", "0 to 50"}},
+		"media to attach":      {chatWith("observe: {media: {attach: -1}}"), []string{"chat.observe.media.attach", "0 to 50"}},
+		"merge":                {chatWith("merge: {mode: later}"), []string{"chat.merge.mode", `"later"`, "immediate, settle"}},
+		"merge when direct":    {chatWith("merge: {directMode: later}"), []string{"chat.merge.directMode", "immediate, settle"}},
+		"quiet":                {chatWith("merge: {quiet: 0}"), []string{"chat.merge.quiet", "1 to 60000 milliseconds"}},
+		"unbalanced pattern":   {map[string]string{kesoku: "censor: {replaceRules: [{pattern: 'a)(b', replacement: x}]}"}, []string{"censor.replaceRules[0].pattern", "unexpected )"}},
+		"invisible word":       {map[string]string{kesoku: `censor: {blockWords: ["\u200b"]}`}, []string{"censor.blockWords[0]", "no visible character"}},
+		"lifecycle":            {map[string]string{kesoku: "lifecycle: [receive, sent]"}, []string{"lifecycle[1]", `"sent"`, "receive, agent-status, rules-change, engine-action"}},
+		"longest burst":        {chatWith("merge: {max: 120001}"), []string{"chat.merge.max", "1 to 120000 milliseconds"}},
+		"quiet over max":       {chatWith("merge: {quiet: 20000}"), []string{"chat.merge.quiet", "20000 is more than merge.max, 15000"}},
+		"unknown model role":   {chatWith("model: '@big'"), []string{"chat.model", `"@big"`, "models is empty"}},
+		"role of models":       {map[string]string{kesoku: "models: {Big: a:b}\n"}, []string{"models.Big", "a lower-case letter"}},
+		"model of a role":      {map[string]string{kesoku: "models: {big: '@big'}\n"}, []string{"models.big", "provider:model"}},
+		"another model role":   {map[string]string{kesoku: "models: {big: a:b}\nchat: {model: '@bug'}"}, []string{"chat.model", "models has big"}},
+		"no value":             {chatWith("tools:"), []string{"chat.tools", "leave the key out"}},
+		"no section":           {chatWith("merge:"), []string{"chat.merge", "leave the key out"}},
+		"blank block word":     {map[string]string{kesoku: "censor: {blockWords: [a, '']}"}, []string{"censor.blockWords[1]", "not blank"}},
+		"long flag word":       {map[string]string{kesoku: "censor: {flagWords: [" + strings.Repeat("x", 201) + "]}"}, []string{"censor.flagWords[0]", "200"}},
+		"pattern":              {map[string]string{kesoku: "censor: {replaceRules: [{pattern: '(', replacement: x}]}"}, []string{"censor.replaceRules[0].pattern", "missing closing )"}},
+		"pattern of nothing":   {map[string]string{kesoku: "censor: {replaceRules: [{pattern: 'a*'}]}"}, []string{"censor.replaceRules[0].pattern", "where there is nothing"}},
+		"no pattern":           {map[string]string{kesoku: "censor: {replaceRules: [{replacement: x}]}"}, []string{"censor.replaceRules[0].pattern"}},
+		"long pattern":         {map[string]string{kesoku: "censor: {replaceRules: [{pattern: " + strings.Repeat("x", 1001) + "}]}"}, []string{"1000 bytes"}},
+		"backreference":        {map[string]string{kesoku: `censor: {replaceRules: [{pattern: '(a)\1'}]}`}, []string{"invalid escape sequence"}},
+		"thoughts":             {map[string]string{kesoku: "render: {thoughts: loud}"}, []string{"render.thoughts", `"loud"`, "folded, hidden"}},
+		"tools shown":          {map[string]string{kesoku: "render: {tools: all}"}, []string{"render.tools", "folded, hidden"}},
+		"quote":                {map[string]string{kesoku: "render: {quote: 2}"}, []string{kesoku, "[1:17]"}},
+		"aliases":              {map[string]string{kesoku: "chat: {role: &r default}\nrender: {thoughts: *r}"}, []string{kesoku + ":2", "aliases"}},
+		"two documents":        {map[string]string{kesoku: "chat: {}\n---\nchat: {}\n"}, []string{kesoku + ":3", "second document"}},
 		"unknown file":         {map[string]string{"kesoku.yml": ""}, []string{"kesoku.yml", kesoku, cronjobs, "roles/<name>/intro.md"}},
 		"role in a subfolder":  {map[string]string{"roles/a/b/intro.md": "x"}, []string{"roles/a/b/intro.md", "unknown file"}},
 		"role without a name":  {map[string]string{"roles//intro.md": "x"}, []string{"roles//intro.md", "unknown file"}},
@@ -190,7 +257,7 @@ func TestJob(t *testing.T) {
 
 // Outside text never brings the parser down.
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"", "chat: {}", "chat:\n  model: a:b\n", "- x", "chat: &a {locale: *a}", "jobs:\n - name: x\n   schedule: TZ=UTC\n"} {
+	for _, s := range []string{"", "chat: {}", "chat:\n  model: a:b\n", "- x", "chat: &a {locale: *a}", "jobs:\n - name: x\n   schedule: TZ=UTC\n", ruled} {
 		f.Add(s, s)
 	}
 	f.Fuzz(func(t *testing.T, main, cron string) {
@@ -198,8 +265,28 @@ func FuzzParse(f *testing.F) {
 		if (c == nil) == (err == nil) {
 			t.Errorf("%v, %v", c, err)
 		}
-		if err == nil && fmt.Sprint(c.Route("x")) == "" {
-			t.Error("no route")
+		if err != nil {
+			return
+		}
+		r := c.Resolve(config.Facts{Platform: "p", Channel: "spaces/A", User: "users/1", AtMe: true, Text: main})
+		if problem := broken(r.Route); problem != "" {
+			t.Errorf("%+v: %s", r.Route, problem)
 		}
 	})
+}
+
+// broken tells what no resolution may come to.
+func broken(r config.Route) string {
+	switch {
+	case r.Session.Ownership == chat.OwnershipCustom && r.Session.CustomKey == "":
+		return "ownership custom without a key"
+	case r.Merge.Quiet > r.Merge.Max:
+		return "quiet over max"
+	case !strings.Contains(r.Model, ":") || strings.HasPrefix(r.Model, "@"):
+		return "no model"
+	case slices.Contains(r.Activation.Use, "judge") && strings.HasPrefix(r.Activation.Judge.Model, "@"):
+		return "a judge without a model"
+	default:
+		return ""
+	}
 }

@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/robfig/cron/v3"
+
+	"kesoku.dev/shared/chat"
+	"kesoku.dev/shared/config/yamlfile"
 )
 
 // Job is a cron job: at the times of its schedule, its prompt goes into a channel's conversation.
@@ -33,7 +36,7 @@ const maxPrompt = 32 << 10
 func (j *Job) check(i int) error {
 	var problems []error
 	wrong := func(field, format string, args ...any) {
-		problems = append(problems, complain(FileCronjobs, fmt.Sprintf("jobs[%d].%s", i, field), "job %q: "+format, append([]any{j.Name}, args...)...))
+		problems = append(problems, yamlfile.Complain(FileCronjobs, fmt.Sprintf("jobs[%d].%s", i, field), "job %q: "+format, append([]any{j.Name}, args...)...))
 	}
 	if !jobName.MatchString(j.Name) {
 		wrong("name", "name: write a lower-case letter, then up to 62 of a-z, 0-9 and -")
@@ -60,20 +63,50 @@ func (j *Job) schedule() (cron.Schedule, error) {
 	return cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow).Parse(j.Schedule)
 }
 
-// Due returns the last time at or before now at which the job was due, within the past day, and whether there is one. It names a firing:
-// however late or often a trigger comes, it means the same time.
-func (j *Job) Due(now time.Time) (time.Time, bool) {
-	zone, err := time.LoadLocation(j.TimeZone)
+// early is how much sooner than its time a trigger may come and still mean it.
+const early = 30 * time.Second
+
+// Firing is one time at which a job was due. However often and late its triggers come, they mean one firing, which is stored once under its id.
+type Firing struct {
+	ID  string
+	Due time.Time // UTC
+}
+
+// Triggered returns the firing that a trigger at that time means, and whether there is one within the past day.
+func (j *Job) Triggered(at time.Time) (Firing, bool) { return j.Due(at.Add(early)) }
+
+// Due returns the firing of the last time at or before now at which the job was due, within the past day, and whether there is one.
+func (j *Job) Due(now time.Time) (Firing, bool) {
+	s, zone, err := j.clock()
 	if err != nil {
-		return time.Time{}, false
-	}
-	s, err := j.schedule()
-	if err != nil {
-		return time.Time{}, false
+		return Firing{}, false
 	}
 	var due time.Time
 	for t := s.Next(now.In(zone).Add(-24 * time.Hour)); !t.IsZero() && !t.After(now); t = s.Next(t) {
-		due = t
+		due = t.UTC()
 	}
-	return due.UTC(), !due.IsZero()
+	return Firing{ID: chat.Hash("cron", j.Name, due.Format(time.RFC3339)), Due: due}, !due.IsZero()
+}
+
+// Next returns the next times after now at which the job is due, in its own zone: count of them, or fewer where there never are.
+func (j *Job) Next(now time.Time, count int) []time.Time {
+	s, zone, err := j.clock()
+	if err != nil {
+		return nil
+	}
+	var all []time.Time
+	for t := s.Next(now.In(zone)); !t.IsZero() && len(all) < count; t = s.Next(t) {
+		all = append(all, t)
+	}
+	return all
+}
+
+// clock is the job's schedule and its zone.
+func (j *Job) clock() (cron.Schedule, *time.Location, error) {
+	zone, err := time.LoadLocation(j.TimeZone)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := j.schedule()
+	return s, zone, err
 }

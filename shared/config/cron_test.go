@@ -50,8 +50,8 @@ func TestDue(t *testing.T) {
 			}
 			j := config.Job{Schedule: tt.schedule, TimeZone: tt.zone}
 			got, ok := j.Due(now)
-			if ok != (tt.want != "") || (ok && got.Format(time.RFC3339Nano) != tt.want) {
-				t.Errorf("due at %s, %v; want %s", got.Format(time.RFC3339Nano), ok, tt.want)
+			if ok != (tt.want != "") || (ok && got.Due.Format(time.RFC3339Nano) != tt.want) {
+				t.Errorf("due at %s, %v; want %s", got.Due.Format(time.RFC3339Nano), ok, tt.want)
 			}
 		})
 	}
@@ -64,8 +64,45 @@ func TestDueIsOneFiring(t *testing.T) {
 	start := time.Date(2026, 10, 24, 7, 0, 0, 0, time.UTC)
 	want, _ := j.Due(start)
 	for late := time.Duration(0); late < 24*time.Hour; late += 37 * time.Minute {
-		if got, ok := j.Due(start.Add(late)); !ok || !got.Equal(want) {
+		if got, ok := j.Due(start.Add(late)); !ok || got != want {
 			t.Fatalf("a trigger %s late means %s (%v), want %s", late, got, ok, want)
+		}
+	}
+}
+
+// A trigger may come half a minute before its time and still mean it; each time and each job has a firing of its own.
+func TestTriggered(t *testing.T) {
+	t.Parallel()
+	j := config.Job{Name: "daily", Schedule: "0 9 * * *", TimeZone: "Asia/Tokyo"}
+	nine := time.Date(2026, 5, 27, 0, 0, 0, 0, time.UTC)
+	want, ok := j.Due(nine)
+	if !ok || want.ID == "" || !want.Due.Equal(nine) {
+		t.Fatalf("%+v, %v", want, ok)
+	}
+	for early, same := range map[time.Duration]bool{-time.Hour: true, 0: true, 30 * time.Second: true, 30*time.Second + 1: false} {
+		if got, ok := j.Triggered(nine.Add(-early)); !ok || (got == want) != same {
+			t.Errorf("a trigger %s early means %+v, %v", early, got, ok)
+		}
+	}
+	other := config.Job{Name: "other", Schedule: j.Schedule, TimeZone: j.TimeZone}
+	if got, _ := other.Due(nine); got.ID == want.ID {
+		t.Error("two jobs have one firing")
+	}
+	if got, _ := j.Due(nine.Add(24 * time.Hour)); got.ID == want.ID {
+		t.Error("two days have one firing")
+	}
+}
+
+func TestNext(t *testing.T) {
+	t.Parallel()
+	j := config.Job{Schedule: "0 9 * * *", TimeZone: "Asia/Tokyo"}
+	got := j.Next(time.Date(2026, 5, 27, 0, 0, 0, 0, time.UTC), 2)
+	if len(got) != 2 || got[0].Format(time.RFC3339) != "2026-05-28T09:00:00+09:00" || got[1].Sub(got[0]) != 24*time.Hour {
+		t.Errorf("%v", got)
+	}
+	for _, never := range []config.Job{{Schedule: "0 9 30 2 *"}, {Schedule: "x"}, {Schedule: "0 9 * * *", TimeZone: "Mars/Olympus"}} {
+		if got := never.Next(time.Now(), 3); len(got) != 0 {
+			t.Errorf("%+v: %v", never, got)
 		}
 	}
 }

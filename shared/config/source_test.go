@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -149,4 +150,52 @@ func TestSourceConcurrently(t *testing.T) {
 	if _, err := config.NewSource(nil, nil, nil); err == nil {
 		t.Error("a source of nothing")
 	}
+}
+
+// P20: a change of the rules is told once for each new revision that an instance follows, and to nobody for its first; by then it is followed.
+func TestSourceTellsOfChanges(t *testing.T) {
+	t.Parallel()
+	files := &published{locale: "zh"}
+	s, now := source(t, files, &bytes.Buffer{})
+	var told []string
+	s.OnChange = func(ctx context.Context, revision int64) {
+		c, active, err := s.Revision(ctx)
+		if err != nil || active != revision {
+			t.Errorf("told of %d, but %d is followed: %v", revision, active, err)
+			return
+		}
+		told = append(told, fmt.Sprint(revision, " ", c.Defaults.Locale))
+	}
+	step := func(publish func()) {
+		publish()
+		now.Advance(30 * time.Second)
+		locale(t, s)
+		locale(t, s)
+	}
+	step(func() { files.publish("zh", nil) })
+	step(func() {})
+	step(func() { files.publish("en", nil) })
+	step(func() {})
+	step(func() { files.publish("klingon", nil) })
+	step(func() { files.publish("en", errors.New("down")) })
+	step(func() { files.publish("zh", nil) })
+	if got := strings.Join(told, ", "); got != "2 en, 5 zh" {
+		t.Errorf("told of %s", got)
+	}
+}
+
+// A source's own predicates reach the rules that it reads.
+func TestSourceHasPredicates(t *testing.T) {
+	t.Parallel()
+	s, _ := source(t, ruleFiles("rules: [{id: x, filter: {kind: custom, id: late}, values: {chat: {locale: en}}}]"), &bytes.Buffer{})
+	s.Predicates = config.Predicates{"late": func(map[string]any, config.Facts) bool { return true }}
+	if got := locale(t, s); got != "en" {
+		t.Errorf("locale %s", got)
+	}
+}
+
+type ruleFiles string
+
+func (f ruleFiles) Config(context.Context) (map[string]string, int64, error) {
+	return map[string]string{config.FileKesoku: string(f)}, 1, nil
 }

@@ -36,10 +36,14 @@ func TestConfigCheck(t *testing.T) {
 		"notes.txt":     "", ".hidden": "",
 	})
 	unreadable := folderOf(t, map[string]string{"kesoku.yaml": "chat:\n  locale: en\n  tongue: x\n"})
-	unknown := folderOf(t, map[string]string{"kesoku.yaml": "chat:\n  model: acme:large\n"})
+	unknown := folderOf(t, map[string]string{"kesoku.yaml": "chat:\n  model: acme:large\nmodels: {decide: acme:small}\nrules:\n" +
+		"  - {id: a, filter: {kind: direct}, values: {chat: {model: acme:tiny}}}\n"})
+	ruled := folderOf(t, map[string]string{"kesoku.yaml": "rules:\n  - id: a\n    filter: {kind: scope, field: room, values: []}\n" +
+		"    values:\n      chat: {engine: on}\n"})
 	golden(t, "config-check.txt", kesoku(t, nil, "", "config", "check", broken).transcript()+
 		kesoku(t, nil, "", "config", "check", broken, "--json").transcript()+
-		kesoku(t, nil, "", "config", "check", unreadable).transcript()+kesoku(t, nil, "", "config", "check", unknown).transcript())
+		kesoku(t, nil, "", "config", "check", unreadable).transcript()+kesoku(t, nil, "", "config", "check", unknown).transcript()+
+		kesoku(t, nil, "", "config", "check", ruled).transcript())
 	kesoku(t, nil, "", "config", "check", folderOf(t, map[string]string{"kesoku.yaml": goodConfig, ".hidden": "x"})).want(t, 0, "1 file, no fault")
 	kesoku(t, nil, "", "config", "check", filepath.Join(broken, "none")).want(t, 1, "name the folder")
 	kesoku(t, nil, "", "config", "check", filepath.Join("..", "..", "config")).want(t, 0, "no fault")
@@ -83,22 +87,54 @@ func TestConfigPushRefusesFaults(t *testing.T) {
 	}
 }
 
-// P12: each effective setting of a route, and where it comes from.
+const ruledConfig = goodConfig + `models:
+  decide: gemini:gemini-2.5-flash-lite
+locked: [chat.engine]
+rules:
+  - id: quiet-room
+    filter: {kind: scope, field: channel, values: [spaces/AAAA]}
+    values:
+      chat:
+        engine: "off"
+        observe: {mode: quiet}
+      censor:
+        replaceRules: [{pattern: "[0-9]{16}", replacement: card}]
+  - id: boss
+    filter:
+      kind: and
+      operands:
+        - {kind: scope, field: user, values: [users/1]}
+        - {kind: at-me}
+    values:
+      chat: {model: "@decide"}
+      render: {quote: true}
+  - id: moon
+    filter: {kind: custom, id: full-moon}
+`
+
+// P12: each effective setting of a message in a route, the rule and the line that give it, what locks keep out and what is to be mended.
 func TestConfigExplain(t *testing.T) {
 	t.Parallel()
 	env := testenv.New(t)
-	publishConfig(t, env, map[string]string{"kesoku.yaml": goodConfig})
-	golden(t, "config-explain.txt", kesoku(t, env, "", "config", "explain", "googlechat:spaces/AAAA").transcript())
+	publishConfig(t, env, map[string]string{"kesoku.yaml": ruledConfig})
+	boss := []string{"config", "explain", "googlechat:spaces/AAAA", "--user", "users/1", "--at", "--text", "hi"}
+	golden(t, "config-explain.txt", kesoku(t, env, "", boss...).transcript()+
+		kesoku(t, env, "", "config", "explain", "googlechat:spaces/B").transcript())
 	var got struct {
 		Revision int
+		Rules    []string
 		Settings []struct {
-			Name, From string
-			Value      any
+			Name, Rule, From string
+			Value            any
 		}
+		Suppressed []struct{ Path, Rule, LockedBy, From string }
 	}
-	decode(t, kesoku(t, env, "", "config", "explain", "googlechat:spaces/AAAA", "--json"), &got)
-	if got.Revision != 1 || got.Settings[1].Name != "model" || got.Settings[1].From != "kesoku.yaml:2" {
+	decode(t, kesoku(t, env, "", append(boss, "--json")...), &got)
+	if got.Revision != 1 || strings.Join(got.Rules, " ") != "global quiet-room boss" || len(got.Suppressed) != 1 || got.Suppressed[0].LockedBy != "global" {
 		t.Errorf("%+v", got)
 	}
-	kesoku(t, nil, "", "config", "explain", "googlechat:spaces/AAAA", "--dir", filepath.Join("..", "..", "config")).want(t, 0, "kesoku.yaml:4")
+	if s := got.Settings[1]; s.Name != "chat.model" || s.Rule != "boss" || s.From != "kesoku.yaml:25" || s.Value != "gemini:gemini-2.5-flash-lite" {
+		t.Errorf("%+v", s)
+	}
+	kesoku(t, nil, "", "config", "explain", "googlechat:spaces/AAAA", "--dir", filepath.Join("..", "..", "config")).want(t, 0, "global")
 }

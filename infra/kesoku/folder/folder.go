@@ -1,5 +1,5 @@
 // Package folder is the operator's copy of the configuration: reading it from a folder and writing it back, what differs between two states
-// of it, and where each setting of a route comes from. It knows files and shared/config; it knows no database.
+// of it, and which rule gives each setting of a route. It knows files and shared/config; it knows no database.
 package folder
 
 import (
@@ -13,8 +13,6 @@ import (
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
-
-	"kesoku.dev/shared/config"
 )
 
 // maxFile bounds what is read of one file, in bytes; the whole configuration has to be smaller still.
@@ -122,21 +120,4 @@ func Diff(from, to map[string]string) string {
 		b.WriteString(udiff.Unified(oldLabel, newLabel, from[name], to[name]))
 	}
 	return b.String()
-}
-
-// Setting is one effective setting of a route.
-type Setting struct {
-	Name  string `json:"name"`  // for example activation.use
-	Value any    `json:"value"` // as the route has it
-	From  string `json:"from"`  // "default", or the file and line that say it
-}
-
-// Explain lists the effective settings of a route, in the order in which config.Route declares them, each with where it comes from.
-func Explain(files map[string]string, route string) ([]Setting, error) {
-	c, err := config.Parse(files)
-	if err != nil {
-		return nil, err
-	}
-	r := c.Route(route)
-	return settings("", r, config.Lines(files[config.FileKesoku])), nil
 }

@@ -3,6 +3,7 @@ package configure
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -15,6 +16,7 @@ import (
 	"kesoku.dev/infra/kesoku/folder"
 	"kesoku.dev/infra/kesoku/screen"
 	"kesoku.dev/shared/config"
+	"kesoku.dev/shared/config/yamlfile"
 	"kesoku.dev/shared/errs"
 	"kesoku.dev/shared/model"
 )
@@ -103,23 +105,33 @@ func (a commands) check(files map[string]string) error {
 func complaints(files map[string]string) []complaint {
 	parsed, err := config.Parse(files)
 	if err == nil {
-		if err := model.CheckName(parsed.Defaults.Model); err != nil {
-			return []complaint{{File: config.FileKesoku, Line: config.Lines(files[config.FileKesoku])["chat.model"], Field: "chat.model", Says: err.Error()}}
-		}
-		return nil
+		return unknownModels(parsed, files)
 	}
 	var all []complaint
-	for _, c := range config.Complaints(err) {
+	for _, c := range yamlfile.Complaints(err) {
 		all = append(all, complaint{File: c.File, Line: c.Line, Field: c.Field, Says: c.Unwrap().Error()})
 	}
 	if len(all) == 0 { // of the whole, such as its size
 		all = append(all, complaint{File: ".", Says: err.Error()})
 	}
-	slices.SortStableFunc(all, func(a, b complaint) int {
-		if a.File != b.File {
-			return strings.Compare(a.File, b.File)
+	return sorted(all)
+}
+
+// unknownModels are those that no driver serves. Functions would run with such a configuration, and refuse the messages that come by it (P13).
+func unknownModels(c *config.Config, files map[string]string) []complaint {
+	lines := yamlfile.Lines(files[config.FileKesoku])
+	var all []complaint
+	for field, name := range c.Models() {
+		if err := model.CheckName(name); err != nil {
+			all = append(all, complaint{File: config.FileKesoku, Line: lines[field], Field: field, Says: err.Error()})
 		}
-		return a.Line - b.Line
+	}
+	return sorted(all)
+}
+
+func sorted(all []complaint) []complaint {
+	slices.SortStableFunc(all, func(a, b complaint) int {
+		return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line, strings.Compare(a.Field, b.Field))
 	})
 	return all
 }
@@ -191,6 +203,9 @@ func (a commands) push(c *cobra.Command, files map[string]string, base int64, ye
 		return a.Screen.Data(map[string]any{"revision": next, "changed": true})
 	}
 	a.Screen.Say("%s published as revision %d; functions follow within 30 seconds", a.Screen.Paint(screen.Green, "✓"), next)
+	if current[config.FileCronjobs] != files[config.FileCronjobs] {
+		a.Screen.Note("%s differs: when its jobs come is Cloud Scheduler's to know, by terraform apply", config.FileCronjobs)
+	}
 	return nil
 }
 
@@ -254,53 +269,4 @@ func (a commands) configPull() *cobra.Command {
 		return nil
 	}
 	return c
-}
-
-func (a commands) configExplain() *cobra.Command {
-	var dir string
-	c := &cobra.Command{
-		Use: "explain <route>", Short: "Show a route's effective settings and where each comes from",
-		Args:    app.Between(1, 1, "one route, such as googlechat:spaces/AAAA"),
-		Example: "  kesoku config explain googlechat:spaces/AAAA\n  kesoku config explain googlechat:spaces/AAAA --dir infra/config",
-	}
-	c.Flags().StringVar(&dir, "dir", "", "explain this `folder` instead of what is published")
-	c.RunE = func(c *cobra.Command, args []string) error {
-		if platform, channel, ok := strings.Cut(args[0], ":"); !ok || platform == "" || channel == "" {
-			return app.Misuse(c, "%q is no route: write platform:channel, such as googlechat:spaces/AAAA", args[0])
-		}
-		files, revision, err := a.filesToExplain(c, dir)
-		if err != nil {
-			return err
-		}
-		all, err := folder.Explain(files, args[0])
-		if err != nil {
-			return app.Fail(err, "run kesoku config check")
-		}
-		if a.Screen.JSON {
-			return a.Screen.Data(map[string]any{"route": args[0], "revision": revision, "settings": all})
-		}
-		rows := make([][]string, len(all))
-		for i, s := range all {
-			value := screen.OneLine(fmt.Sprint(s.Value))
-			if value == "" {
-				value = "–"
-			}
-			rows[i] = []string{s.Name, screen.Cut(value, 40), s.From}
-		}
-		a.Screen.Table([]string{"SETTING", "VALUE", "FROM"}, rows)
-		return nil
-	}
-	return c
-}
-
-func (a commands) filesToExplain(c *cobra.Command, dir string) (files map[string]string, revision int64, err error) {
-	if dir != "" {
-		files, err = a.readFolder(dir)
-		return files, 0, err
-	}
-	st, err := a.Store(c.Context())
-	if err != nil {
-		return nil, 0, err
-	}
-	return st.Config(c.Context())
 }

@@ -1,4 +1,5 @@
-package config
+// Package yamlfile reads YAML as an operator writes it: strictly, with complaints that name the line. It knows nothing of what a file says.
+package yamlfile
 
 import (
 	"errors"
@@ -29,30 +30,38 @@ func (c *Complaint) Error() string {
 // Unwrap returns what is wrong, without its place.
 func (c *Complaint) Unwrap() error { return c.err }
 
-// Complaints lists all complaints that an error of Parse joins.
+// Complaints lists all complaints that an error joins.
 func Complaints(err error) []*Complaint {
-	var one *Complaint
-	joined, many := err.(interface{ Unwrap() []error })
-	switch {
-	case many:
-		var all []*Complaint
-		for _, e := range joined.Unwrap() {
-			all = append(all, Complaints(e)...)
+	var all []*Complaint
+	for _, e := range Flatten(err) {
+		var one *Complaint
+		if errors.As(e, &one) {
+			all = append(all, one)
 		}
-		return all
-	case errors.As(err, &one):
-		return []*Complaint{one}
-	default:
-		return nil
 	}
+	return all
 }
 
-func complain(file, field, format string, args ...any) error {
+// Flatten lists what errors.Join joined, however deep.
+func Flatten(err error) []error {
+	joined, many := err.(interface{ Unwrap() []error }) // the join itself is meant, not one that something wraps
+	if !many {
+		return []error{err}
+	}
+	var all []error
+	for _, e := range joined.Unwrap() {
+		all = append(all, Flatten(e)...)
+	}
+	return all
+}
+
+// Complain is a complaint about a field; Locate gives it its line.
+func Complain(file, field, format string, args ...any) error {
 	return &Complaint{File: file, Field: field, err: fmt.Errorf(format, args...)}
 }
 
-// complainOfText is the complaint of a file that does not decode.
-func complainOfText(file string, err error) error {
+// ComplainOfText is the complaint of a file that does not decode, in the line that the decoder names.
+func ComplainOfText(file string, err error) error {
 	c := &Complaint{File: file, err: err}
 	var told yaml.Error
 	if errors.As(err, &told) && told.GetToken() != nil {
@@ -61,8 +70,8 @@ func complainOfText(file string, err error) error {
 	return c
 }
 
-// locate gives complaints about fields their lines.
-func locate(err error, files map[string]string) error {
+// Locate gives the complaints that an error joins their lines in the files, which it takes by their names.
+func Locate(err error, files map[string]string) error {
 	lines := map[string]map[string]int{}
 	for _, c := range Complaints(err) {
 		if c.Line != 0 || c.Field == "" {
