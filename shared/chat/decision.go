@@ -31,6 +31,9 @@ type Decision struct {
 	Delay  time.Duration `json:"delay,omitempty" firestore:"delay,omitempty"`
 	Settle bool          `json:"settle,omitempty" firestore:"settle,omitempty"`
 	Busy   Busy          `json:"busy,omitempty" firestore:"busy,omitempty"`
+	// Urge and Threshold are what a decider weighed, both 0 to 1; zero where it weighs nothing.
+	Urge      float64 `json:"urge,omitempty" firestore:"urge,omitempty"`
+	Threshold float64 `json:"threshold,omitempty" firestore:"threshold,omitempty"`
 }
 
 // Choose returns the verdict of several deciders: the wake of the highest priority, else the first observe, else ignore (the first

@@ -70,6 +70,9 @@ func (t Texts) CrashNotice(why Reason) string {
 	return fmt.Sprintf(t.p.crash, words)
 }
 
+// NotPassedOn tells somebody that the channel's own rules kept their message from the agent.
+func (t Texts) NotPassedOn() string { return t.p.notPassedOn }
+
 // Blocked is the polite refusal when a provider declines to answer.
 func (t Texts) Blocked() string { return t.p.blocked }
 
@@ -90,8 +93,11 @@ func (t Texts) StoppedBy(name string) string {
 // UnknownModel tells, once, that the route names a model nobody provides.
 func (t Texts) UnknownModel(name string) string { return fmt.Sprintf(t.p.unknownModel, name) }
 
-// DeliveryFailed tells that a reply could not be delivered.
-func (t Texts) DeliveryFailed() string { return t.p.deliveryFailed }
+// Withheld tells that the channel's own rules kept a text of ours from being sent.
+func (t Texts) Withheld() string { return t.p.withheld }
+
+// Censored stands on a card for a line that must not be shown.
+func (t Texts) Censored() string { return t.p.censored }
 
 // WelcomeRoom greets a room that the app was added to.
 func (t Texts) WelcomeRoom() string { return t.p.welcomeRoom }

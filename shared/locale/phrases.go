@@ -7,17 +7,19 @@ import "fmt"
 type phrases struct {
 	tag string
 
-	crash          string // %[1]s the reason
-	reasons        map[Reason]string
-	blocked        string
-	empty          string
-	compacted      string
-	stopped        string
-	stoppedBy      string // %[1]s a person's name
-	unknownModel   string // %[1]s the model's name
-	deliveryFailed string
-	welcomeRoom    string
-	welcomeDirect  string
+	crash         string // %[1]s the reason
+	reasons       map[Reason]string
+	blocked       string
+	notPassedOn   string
+	empty         string
+	compacted     string
+	stopped       string
+	stoppedBy     string // %[1]s a person's name
+	unknownModel  string // %[1]s the model's name
+	withheld      string
+	censored      string
+	welcomeRoom   string
+	welcomeDirect string
 
 	thinking, working, done, failed, cardStopped string
 
@@ -62,15 +64,17 @@ var zh = phrases{ //nolint:gosec // G101 takes names like "tokens" and "credenti
 		ReasonRecoveries:  "多次重试后仍未能完成，已停止处理。",
 		ReasonSteps:       "步骤太多仍未得出结果，已停止处理。请把问题拆小一些再试。",
 	},
-	blocked:        "抱歉，模型服务出于内容安全的考虑没有回答这个问题。换个说法也许可以。",
-	empty:          "抱歉，这次没有得到有效的回复。请再试一次，或换个说法。",
-	compacted:      "🔄 聊天历史已自动压缩。",
-	stopped:        "⏹️ 已停止。",
-	stoppedBy:      "⏹️ 已由 %[1]s 停止。",
-	unknownModel:   "⚠️ 找不到模型“%[1]s”，消息没有得到处理。请联系管理员检查模型设置。",
-	deliveryFailed: "⚠️ 上一条回复未能送达。",
-	welcomeRoom:    "大家好，我是 Kesoku。在消息里 @Kesoku 就可以向我提问；发送 /help 查看我能做什么。",
-	welcomeDirect:  "你好，我是 Kesoku。直接发消息给我就可以；发送 /help 查看我能做什么。",
+	notPassedOn:   "⚠️ 消息没有交给智能体：其中有本频道不允许的内容（CENSOR_BLOCKED）。",
+	blocked:       "抱歉，模型服务出于内容安全的考虑没有回答这个问题。换个说法也许可以。",
+	empty:         "抱歉，这次没有得到有效的回复。请再试一次，或换个说法。",
+	compacted:     "🔄 聊天历史已自动压缩。",
+	stopped:       "⏹️ 已停止。",
+	stoppedBy:     "⏹️ 已由 %[1]s 停止。",
+	unknownModel:  "⚠️ 找不到模型“%[1]s”，消息没有得到处理。请联系管理员检查模型设置。",
+	withheld:      "⚠️ 这条回复没有通过内容审核，因此没有发出（CENSOR_BLOCKED）。",
+	censored:      "（未通过内容审核）",
+	welcomeRoom:   "大家好，我是 Kesoku。在消息里 @Kesoku 就可以向我提问；发送 /help 查看我能做什么。",
+	welcomeDirect: "你好，我是 Kesoku。直接发消息给我就可以；发送 /help 查看我能做什么。",
 
 	thinking: "思考中…", working: "处理中…", done: "已完成", failed: "出错了", cardStopped: "已停止",
 
@@ -105,15 +109,17 @@ var en = phrases{ //nolint:gosec // G101 takes names like "tokens" and "credenti
 		ReasonRecoveries:  "it could not be finished after several attempts and was given up.",
 		ReasonSteps:       "it took too many steps without an answer and was given up. Please ask for less at once.",
 	},
-	blocked:        "Sorry, the model declined to answer this for reasons of content safety. Other words may help.",
-	empty:          "Sorry, no usable answer came back this time. Please try again, or try other words.",
-	compacted:      "🔄 The chat history was compacted automatically.",
-	stopped:        "⏹️ Stopped.",
-	stoppedBy:      "⏹️ Stopped by %[1]s.",
-	unknownModel:   "⚠️ There is no model “%[1]s”, so the message was not handled. Please ask your administrator to check the model setting.",
-	deliveryFailed: "⚠️ The last reply could not be delivered.",
-	welcomeRoom:    "Hello, I am Kesoku. Mention @Kesoku in a message to ask me something; send /help to see what I can do.",
-	welcomeDirect:  "Hello, I am Kesoku. Just write to me; send /help to see what I can do.",
+	notPassedOn:   "⚠️ The message was not passed on: it has something that this channel does not allow (CENSOR_BLOCKED).",
+	blocked:       "Sorry, the model declined to answer this for reasons of content safety. Other words may help.",
+	empty:         "Sorry, no usable answer came back this time. Please try again, or try other words.",
+	compacted:     "🔄 The chat history was compacted automatically.",
+	stopped:       "⏹️ Stopped.",
+	stoppedBy:     "⏹️ Stopped by %[1]s.",
+	unknownModel:  "⚠️ There is no model “%[1]s”, so the message was not handled. Please ask your administrator to check the model setting.",
+	withheld:      "⚠️ This reply did not pass the content check and was not sent (CENSOR_BLOCKED).",
+	censored:      "(did not pass the content check)",
+	welcomeRoom:   "Hello, I am Kesoku. Mention @Kesoku in a message to ask me something; send /help to see what I can do.",
+	welcomeDirect: "Hello, I am Kesoku. Just write to me; send /help to see what I can do.",
 
 	thinking: "Thinking…", working: "Working…", done: "Done", failed: "Failed", cardStopped: "Stopped",
 
