@@ -1,6 +1,9 @@
 package session
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // When says how a message in the inbox meets a turn.
 type When string
@@ -103,4 +106,15 @@ func (s *Session) drain(next bool) []Ref {
 	}
 	s.Inbox = left
 	return taken
+}
+
+// Withdraw takes a message that still waits out of the inbox and reports whether it was there. The caller moves it to interrupted in the same
+// swap.
+func (s *Session) Withdraw(key string) bool {
+	i := slices.IndexFunc(s.Inbox, func(r Ref) bool { return r.Key == key })
+	if i < 0 {
+		return false
+	}
+	s.Inbox = slices.Delete(s.Inbox, i, i+1)
+	return true
 }

@@ -138,6 +138,9 @@ func (s *Session) End(now time.Time) (more bool) {
 	return false
 }
 
+// Rest lets go of the lease of a session that has no turn and nothing to begin one with.
+func (s *Session) Rest() { s.TurnLease.release() }
+
 // Pause lets go of the lease with the live turn stored, to be gone on with no sooner than notBefore.
 func (s *Session) Pause(notBefore time.Time) {
 	s.Turn.NotBefore = notBefore

@@ -10,6 +10,7 @@ import (
 
 	"kesoku.dev/shared/errs"
 	"kesoku.dev/shared/session"
+	"kesoku.dev/shared/store/internal/cas"
 )
 
 // DueSessions reads up to limit sessions of one shard whose outstanding work should have moved by now.
@@ -37,7 +38,7 @@ func (s *Store) Swept(ctx context.Context) error {
 func (s *Store) sessions(ctx context.Context, q firestore.Query, what string) ([]session.Session, error) {
 	snaps, err := q.Documents(ctx).GetAll()
 	if err != nil {
-		return nil, readError(what, err)
+		return nil, cas.ReadError(what, err)
 	}
 	out := make([]session.Session, len(snaps))
 	for i, snap := range snaps {

@@ -14,7 +14,7 @@ import (
 
 	"kesoku.dev/shared/chat"
 	"kesoku.dev/shared/errs"
-	"kesoku.dev/shared/session"
+	"kesoku.dev/shared/store/internal/cas"
 	"kesoku.dev/shared/store/internal/weigh"
 )
 
@@ -41,30 +41,36 @@ func (s *Store) PutEvent(ctx context.Context, r chat.Record) error {
 	}
 }
 
-// putAgain decides what a second telling of an event changes.
+// putAgain decides what a second telling of an event changes, anew after each lost race: others tell it too, or settle it.
 func (s *Store) putAgain(ctx context.Context, r chat.Record) error {
 	exists := fmt.Errorf("event %s: %w", r.Key, errs.ErrExists)
 	if r.DirectUnknown {
 		return exists
 	}
-	old, err := s.Event(ctx, r.Key)
-	if err != nil {
-		return err
+	var lost error
+	for range cas.Attempts {
+		old, err := s.Event(ctx, r.Key)
+		if err != nil {
+			return err
+		}
+		if !old.DirectUnknown || old.SessionID != "" {
+			return exists
+		}
+		_, lost = s.commit(ctx, func(tx *firestore.Transaction) error {
+			return tx.Update(s.eventRef(r.Key), cas.Fields(r), firestore.LastUpdateTime(old.Revision))
+		})
+		if !errors.Is(lost, errs.ErrConflict) {
+			return lost
+		}
 	}
-	if !old.DirectUnknown || old.SessionID != "" {
-		return exists
-	}
-	_, err = s.commit(ctx, func(tx *firestore.Transaction) error {
-		return tx.Update(s.eventRef(r.Key), fields(r), firestore.LastUpdateTime(old.Revision))
-	})
-	return err
+	return fmt.Errorf("event %s: %w", r.Key, lost)
 }
 
 // Event reads one event, settled or not.
 func (s *Store) Event(ctx context.Context, key string) (chat.Stored, error) {
 	snap, err := s.eventRef(key).Get(ctx)
 	if err != nil {
-		return chat.Stored{}, readError("event "+key, err)
+		return chat.Stored{}, cas.ReadError("event "+key, err)
 	}
 	return eventOf(snap)
 }
@@ -77,6 +83,12 @@ func (s *Store) PendingEvents(ctx context.Context, routeID string, limit int) ([
 	return s.events(ctx, q, "pending events of "+routeID)
 }
 
+// RecentEvents reads the last events of a route before a time, up to limit, the oldest first, whatever became of them.
+func (s *Store) RecentEvents(ctx context.Context, routeID string, before time.Time, limit int) ([]chat.Stored, error) {
+	q := s.client.Collection(colEvents).Where("route_id", "==", routeID).Where("at", "<", before).OrderBy("at", firestore.Desc).Limit(limit)
+	return s.events(ctx, q, "recent events of "+routeID)
+}
+
 // DueEvents reads up to limit events of one shard that nobody has settled in time.
 func (s *Store) DueEvents(ctx context.Context, shard int, now time.Time, limit int) ([]chat.Stored, error) {
 	q := s.client.Collection(colEvents).Where("wake_shard", "==", shard).Where("wake_at", "<=", now).Limit(limit)
@@ -86,7 +98,7 @@ func (s *Store) DueEvents(ctx context.Context, shard int, now time.Time, limit i
 func (s *Store) events(ctx context.Context, q firestore.Query, what string) ([]chat.Stored, error) {
 	snaps, err := q.Documents(ctx).GetAll()
 	if err != nil {
-		return nil, readError(what, err)
+		return nil, cas.ReadError(what, err)
 	}
 	out := make([]chat.Stored, 0, len(snaps))
 	for _, snap := range snaps {
@@ -108,29 +120,4 @@ func eventOf(snap *firestore.DocumentSnapshot) (chat.Stored, error) {
 		return chat.Stored{}, errs.Permanentf("event %s is not readable: %w", snap.Ref.ID, err)
 	}
 	return e, nil
-}
-
-// Settle is Change that settles an event in the same swap. If somebody settled it first, it is errs.ErrConflict: the caller must look anew.
-func (d *Session) Settle(ctx context.Context, e chat.Stored, decide func(*session.Draft) error) (session.Session, error) {
-	return d.change(ctx, decide, d.store.settleWrite(e))
-}
-
-func (s *Store) settleWrite(e chat.Stored) write {
-	ref, revision := s.eventRef(e.Key), e.Revision
-	updates := []firestore.Update{
-		{Path: "pending", Value: firestore.Delete}, {Path: "wake_at", Value: firestore.Delete}, {Path: "decision", Value: e.Decision},
-		{Path: "session_id", Value: e.SessionID}, {Path: "outcome", Value: e.Outcome},
-	}
-	return func(tx *firestore.Transaction) error {
-		return tx.Update(ref, updates, firestore.LastUpdateTime(revision))
-	}
-}
-
-// SettleEvent settles an event that changes nothing else. If somebody did it first, it is errs.ErrConflict.
-func (s *Store) SettleEvent(ctx context.Context, e chat.Stored) error {
-	_, err := s.commit(ctx, s.settleWrite(e))
-	if errors.Is(err, errs.ErrConflict) {
-		return fmt.Errorf("settle event %s: %w", e.Key, errs.ErrConflict)
-	}
-	return err
 }

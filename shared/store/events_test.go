@@ -12,6 +12,7 @@ import (
 
 	"kesoku.dev/shared/chat"
 	"kesoku.dev/shared/errs"
+	"kesoku.dev/shared/route"
 	"kesoku.dev/shared/session"
 	"kesoku.dev/shared/store"
 	"kesoku.dev/shared/testenv"
@@ -69,7 +70,7 @@ func TestPutEventTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	stored.Settle(chat.Decision{Effect: chat.EffectIgnore}, "ignored", "")
-	if err := r.SettleEvent(t.Context(), stored); err != nil {
+	if err := r.Commit(t.Context(), route.Change{Events: []chat.Stored{stored}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.PutEvent(t.Context(), e); !errors.Is(err, errs.ErrExists) {
@@ -109,7 +110,7 @@ func TestPendingEvents(t *testing.T) {
 	r.put(t, event("x", "other", -time.Hour))
 	settled := r.put(t, event("y", "c", -time.Hour))
 	settled.Settle(chat.Decision{}, "ignored", "")
-	if err := r.SettleEvent(t.Context(), settled); err != nil {
+	if err := r.Commit(t.Context(), route.Change{Events: []chat.Stored{settled}}); err != nil {
 		t.Fatal(err)
 	}
 	for limit, want := range map[int]string{100: "abcde", 5: "abcde", 3: "abc", 1: "a"} {
@@ -146,7 +147,7 @@ func TestDueEvents(t *testing.T) {
 		t.Errorf("due after an hour: %q", got)
 	}
 	e.Settle(chat.Decision{}, "ignored", "")
-	if err := r.SettleEvent(t.Context(), e); err != nil {
+	if err := r.Commit(t.Context(), route.Change{Events: []chat.Stored{e}}); err != nil {
 		t.Fatal(err)
 	}
 	if got := due(now.Add(time.Hour)); got != "" {
@@ -161,17 +162,17 @@ func TestSettleOnce(t *testing.T) {
 	id := r.started(t)
 	e := r.put(t, event("1", "c", 0))
 	e.Settle(chat.Decision{Effect: chat.EffectWake, By: "rule"}, "accepted", id)
-	if _, err := r.Session(id).Settle(t.Context(), e, receive("k1", "one")); err != nil {
+	if _, err := r.Session(id).Settle(t.Context(), settling(e, receive("k1", "one"))); err != nil {
 		t.Fatal(err)
 	}
 	before := r.client.Counts()
-	if _, err := r.Session(id).Settle(t.Context(), e, receive("k2", "two")); !errors.Is(err, errs.ErrConflict) {
+	if _, err := r.Session(id).Settle(t.Context(), settling(e, receive("k2", "two"))); !errors.Is(err, errs.ErrConflict) {
 		t.Errorf("settled twice: %v", err)
 	}
-	if _, err := r.conversation().Settle(t.Context(), e, receive("k3", "three")); !errors.Is(err, errs.ErrConflict) {
+	if _, err := r.conversation().Settle(t.Context(), settling(e, receive("k3", "three"))); !errors.Is(err, errs.ErrConflict) {
 		t.Errorf("settled twice by the conversation: %v", err)
 	}
-	if err := r.SettleEvent(t.Context(), e); !errors.Is(err, errs.ErrConflict) {
+	if err := r.Commit(t.Context(), route.Change{Events: []chat.Stored{e}}); !errors.Is(err, errs.ErrConflict) {
 		t.Errorf("settled twice, alone: %v", err)
 	}
 	if n := r.client.Counts().Minus(before).Calls["Commit"]; n != 3 {
@@ -196,7 +197,7 @@ func TestSettleLostAnswer(t *testing.T) {
 				e := v.put(t, event("1", "c", 0))
 				e.Settle(chat.Decision{Effect: chat.EffectWake}, "accepted", v.id)
 				v.client.Faults.Add(testenv.Fault{Method: "Commit", Times: 1, After: v.acts(t, rivals), Lose: code})
-				if _, err := v.h.Settle(t.Context(), e, receive("k", "mine")); err != nil {
+				if _, err := v.h.Settle(t.Context(), settling(e, receive("k", "mine"))); err != nil {
 					t.Fatal(err)
 				}
 				if got := v.contents(t, v.id); len(got) != 1+rivals || got[0] != "mine" {
@@ -214,7 +215,7 @@ func TestSettleAfterALostRace(t *testing.T) {
 	e := v.put(t, event("1", "c", 0))
 	e.Settle(chat.Decision{}, "accepted", v.id)
 	v.acts(t, 3)()
-	if _, err := v.h.Settle(t.Context(), e, receive("k", "mine")); err != nil {
+	if _, err := v.h.Settle(t.Context(), settling(e, receive("k", "mine"))); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := v.Event(t.Context(), e.Key); err != nil || got.Pending || len(v.contents(t, v.id)) != 4 {
@@ -262,7 +263,7 @@ func TestPutEventToldBetter(t *testing.T) {
 	full.Direct = true
 	ignored := r.put(t, vague)
 	ignored.Settle(chat.Decision{Effect: chat.EffectIgnore}, "ignored", "")
-	if err := r.SettleEvent(t.Context(), ignored); err != nil {
+	if err := r.Commit(t.Context(), route.Change{Events: []chat.Stored{ignored}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.PutEvent(t.Context(), vague); !errors.Is(err, errs.ErrExists) {
@@ -272,7 +273,7 @@ func TestPutEventToldBetter(t *testing.T) {
 	if !got.Pending || !got.Direct || got.Outcome != "" || got.WakeAt == nil {
 		t.Errorf("after the fuller telling: %+v, want it pending and direct", got.Record)
 	}
-	if err := r.SettleEvent(t.Context(), ignored); !errors.Is(err, errs.ErrConflict) {
+	if err := r.Commit(t.Context(), route.Change{Events: []chat.Stored{ignored}}); !errors.Is(err, errs.ErrConflict) {
 		t.Errorf("a verdict on the vague telling: %v, want ErrConflict", err)
 	}
 	if err := r.PutEvent(t.Context(), full); !errors.Is(err, errs.ErrExists) {
@@ -282,7 +283,7 @@ func TestPutEventToldBetter(t *testing.T) {
 	answered.DirectUnknown = true
 	taken := r.put(t, answered)
 	taken.Settle(chat.Decision{Effect: chat.EffectWake}, "accepted", "s")
-	if err := r.SettleEvent(t.Context(), taken); err != nil {
+	if err := r.Commit(t.Context(), route.Change{Events: []chat.Stored{taken}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.PutEvent(t.Context(), event("2", "c", 0)); !errors.Is(err, errs.ErrExists) {

@@ -7,6 +7,7 @@ import (
 	"cloud.google.com/go/firestore"
 
 	"kesoku.dev/shared/session"
+	"kesoku.dev/shared/store/internal/cas"
 )
 
 // Firing is one run of a cron job: cronjobs/{id}. Its id is made of the job and the time it was due, so that however often a trigger is
@@ -23,5 +24,6 @@ type Firing struct {
 // Fire is Change that stores a firing in the same swap. If the firing is there already, it is errs.ErrConflict.
 func (d *Session) Fire(ctx context.Context, f Firing, decide func(*session.Draft) error) (session.Session, error) {
 	ref := d.store.client.Collection(colFirings).Doc(f.ID)
-	return d.change(ctx, decide, func(tx *firestore.Transaction) error { return tx.Create(ref, f) })
+	create := func(tx *firestore.Transaction) error { return tx.Create(ref, f) }
+	return d.change(ctx, decide, func() ([]cas.Write, error) { return []cas.Write{create}, nil })
 }

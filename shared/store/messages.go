@@ -11,6 +11,7 @@ import (
 	"kesoku.dev/shared/errs"
 	"kesoku.dev/shared/message"
 	"kesoku.dev/shared/session"
+	"kesoku.dev/shared/store/internal/cas"
 	"kesoku.dev/shared/store/internal/weigh"
 )
 
@@ -31,7 +32,7 @@ func (s *Store) messageRef(sessionID, id string) *firestore.DocumentRef {
 
 // createMessage returns the write for a new message, after moving content that has no room to the staging area. There it lies under the swap's
 // name too: a rival that loses the race for this seq must not write over what the winner staged.
-func (s *Store) createMessage(ctx context.Context, m *message.Message, nonce string, room int) (write, error) {
+func (s *Store) createMessage(ctx context.Context, m *message.Message, nonce string, room int) (cas.Write, error) {
 	if m.Class() == message.ClassSystemPrompt || m.Class() == message.ClassUnknown {
 		return nil, errs.Permanentf("message %s: class %d is never stored", m.ID, m.Class())
 	}
@@ -70,7 +71,7 @@ func cut(text string, n int) string {
 }
 
 // updateMessage writes what a stored message may change: its status, and the place a prompt gets when its turn begins.
-func (s *Store) updateMessage(m message.Message) write {
+func (s *Store) updateMessage(m message.Message) cas.Write {
 	ref := s.messageRef(m.SessionID, m.ID)
 	updates := []firestore.Update{
 		{Path: "status", Value: m.Status}, {Path: "turn", Value: m.Turn}, {Path: "step", Value: m.Step},
@@ -93,7 +94,7 @@ func (s *Store) messages(ctx context.Context, sessionID string, first, last int6
 		}
 		snaps, err := s.client.GetAll(ctx, refs)
 		if err != nil {
-			return nil, readError("messages of session "+sessionID, err)
+			return nil, cas.ReadError("messages of session "+sessionID, err)
 		}
 		for _, snap := range snaps {
 			if !snap.Exists() {

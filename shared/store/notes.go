@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"kesoku.dev/shared/errs"
+	"kesoku.dev/shared/store/internal/cas"
 	"kesoku.dev/shared/store/internal/weigh"
 )
 
@@ -41,7 +42,7 @@ func (s *Store) AddNote(ctx context.Context, conversationKey, id, text string, a
 func (s *Store) Notes(ctx context.Context, conversationKey string, limit int) ([]Note, error) {
 	snaps, err := s.notes(conversationKey).OrderBy("at", firestore.Desc).Limit(limit).Documents(ctx).GetAll()
 	if err != nil {
-		return nil, readError("notes of "+conversationKey, err)
+		return nil, cas.ReadError("notes of "+conversationKey, err)
 	}
 	out := make([]Note, len(snaps))
 	for i, snap := range snaps {

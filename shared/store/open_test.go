@@ -10,9 +10,11 @@ import (
 
 	"github.com/google/uuid"
 
+	"kesoku.dev/shared/chat"
 	"kesoku.dev/shared/clock"
 	"kesoku.dev/shared/errs"
 	"kesoku.dev/shared/message"
+	"kesoku.dev/shared/route"
 	"kesoku.dev/shared/session"
 	"kesoku.dev/shared/store"
 	"kesoku.dev/shared/testenv"
@@ -104,6 +106,13 @@ func receive(key, text string) func(*session.Draft) error {
 		m.Seq = d.Seq
 		d.Create(m)
 		return nil
+	}
+}
+
+// settling is a decision that settles an event too.
+func settling(e chat.Stored, decide func(*session.Draft) error) func(*session.Draft) (route.Change, error) {
+	return func(d *session.Draft) (route.Change, error) {
+		return route.Change{Events: []chat.Stored{e}}, decide(d)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"cloud.google.com/go/firestore"
@@ -15,11 +14,9 @@ import (
 	"kesoku.dev/shared/errs"
 	"kesoku.dev/shared/message"
 	"kesoku.dev/shared/session"
+	"kesoku.dev/shared/store/internal/cas"
 	"kesoku.dev/shared/store/internal/weigh"
 )
-
-// attempts bounds how often a lost race is read and decided again before the handler gives its wake-up back.
-const attempts = 12
 
 // nonceLength is how much of a hash names a swap: enough that none of the few that a session remembers are alike.
 const nonceLength = 12
@@ -75,7 +72,7 @@ func (d *Session) Load(ctx context.Context) (session.Session, error) {
 	}
 	snap, err := d.store.sessionRef(d.id).Get(ctx)
 	if err != nil {
-		return session.Session{}, readError("session "+d.id, err)
+		return session.Session{}, cas.ReadError("session "+d.id, err)
 	}
 	d.known = session.Session{}
 	if err := snap.DataTo(&d.known); err != nil {
@@ -94,7 +91,7 @@ func (d *Session) loadHead(ctx context.Context) error {
 		return nil
 	}
 	if err != nil {
-		return readError("head of "+d.conversation, err)
+		return cas.ReadError("head of "+d.conversation, err)
 	}
 	var h head
 	if err := snap.DataTo(&h); err != nil {
@@ -108,15 +105,15 @@ func (d *Session) loadHead(ctx context.Context) error {
 // retryable. An error of decide ends it with nothing written; a draft marked Unchanged ends it well. It returns the session as it then
 // stands.
 func (d *Session) Change(ctx context.Context, decide func(*session.Draft) error) (session.Session, error) {
-	return d.change(ctx, decide)
+	return d.change(ctx, decide, func() ([]cas.Write, error) { return nil, nil })
 }
 
-// change is Change together with further writes. If the precondition of one of those fails, it returns errs.ErrConflict: the caller must
-// decide on that anew.
-func (d *Session) change(ctx context.Context, decide func(*session.Draft) error, with ...write) (session.Session, error) {
+// change is Change together with the further writes that with returns after each decision. If the precondition of one of those fails, it
+// returns errs.ErrConflict: the caller must decide on that anew.
+func (d *Session) change(ctx context.Context, decide func(*session.Draft) error, with func() ([]cas.Write, error)) (session.Session, error) {
 	var last error
 	remembered := d.loaded
-	for i := range attempts {
+	for i := range cas.Attempts {
 		if err := ctx.Err(); i > 0 && err != nil {
 			return session.Session{}, fmt.Errorf("session %s: %w; and no time is left: %w", d.id, last, err)
 		}
@@ -128,18 +125,22 @@ func (d *Session) change(ctx context.Context, decide func(*session.Draft) error,
 			return d.known.Clone(), nil
 		}
 		remembered = false
-		err = d.swap(ctx, draft, with, backoff(i))
+		further, err := with()
+		if err != nil {
+			return session.Session{}, err
+		}
+		err = d.swap(ctx, draft, further, cas.Backoff(i))
 		switch {
 		case err == nil:
 			return d.known.Clone(), nil
-		case errors.Is(err, errMoved), errors.Is(err, errContended):
+		case errors.Is(err, errMoved), errors.Is(err, cas.ErrContended):
 			last = err
 		default:
 			return session.Session{}, fmt.Errorf("session %s: %w", d.id, err)
 		}
 	}
 	// Not a conflict for the caller to look into: only time helps.
-	return session.Session{}, errs.Retryable(fmt.Errorf("session %s: %d attempts lost, the last one by: %v", d.id, attempts, last), 0) //nolint:errorlint // hidden on purpose
+	return session.Session{}, errs.Retryable(fmt.Errorf("session %s: %d attempts lost, the last one by: %v", d.id, cas.Attempts, last), 0) //nolint:errorlint // hidden on purpose
 }
 
 // decide makes a decision on what is known. One that writes nothing is made again on a new read if what is known was only remembered: no
@@ -161,28 +162,22 @@ func (d *Session) decide(ctx context.Context, decide func(*session.Draft) error,
 		if _, failed := d.Load(ctx); failed != nil {
 			return nil, errors.Join(err, failed)
 		}
-		if attempt == attempts || (!remembered && d.revision.Equal(before)) {
+		if attempt == cas.Attempts || (!remembered && d.revision.Equal(before)) {
 			return draft, err
 		}
 		remembered = false
 	}
 }
 
-// backoff waits up to 10, 20, 40 … 320 ms, at random, so that racers part.
-func backoff(attempt int) time.Duration {
-	ceiling := 10 * time.Millisecond << min(attempt, 5)
-	return rand.N(ceiling) //nolint:gosec // jitter needs no secrecy
-}
-
 // swap commits a draft. After a failure it has read the session anew and knows what happened. It waits before it reads, not after, so that
 // the next attempt starts from what stands there now.
-func (d *Session) swap(ctx context.Context, draft *session.Draft, with []write, wait time.Duration) error {
+func (d *Session) swap(ctx context.Context, draft *session.Draft, with []cas.Write, wait time.Duration) error {
 	nonce := chat.Hash(d.store.newID())[:nonceLength]
 	draft.Seal(nonce, d.store.clock.Now())
 	if err := weigh.Check("session "+d.id, draft.Session); err != nil {
 		return err
 	}
-	writes := []write{d.sessionWrite(draft.Session)}
+	writes := []cas.Write{d.sessionWrite(draft.Session)}
 	if d.conversation != "" && d.revision.IsZero() {
 		writes = append(writes, d.headWrite())
 	}
@@ -206,17 +201,17 @@ func (d *Session) swap(ctx context.Context, draft *session.Draft, with []write, 
 	return nil
 }
 
-func (d *Session) sessionWrite(next session.Session) write {
+func (d *Session) sessionWrite(next session.Session) cas.Write {
 	ref, revision := d.store.sessionRef(d.id), d.revision
 	return func(tx *firestore.Transaction) error {
 		if revision.IsZero() {
 			return tx.Create(ref, next)
 		}
-		return tx.Update(ref, fields(next), firestore.LastUpdateTime(revision))
+		return tx.Update(ref, cas.Fields(next), firestore.LastUpdateTime(revision))
 	}
 }
 
-func (d *Session) headWrite() write {
+func (d *Session) headWrite() cas.Write {
 	h := head{Key: d.conversation, SessionID: d.id, UpdatedAt: d.store.clock.Now()}
 	ref := d.store.headRef(d.conversation)
 	return func(tx *firestore.Transaction) error { return tx.Create(ref, h) }
@@ -260,4 +255,16 @@ func (d *Session) Since(ctx context.Context, after int64) ([]message.Message, er
 		}
 	}
 	return d.store.messages(ctx, d.id, after+1, d.known.Seq)
+}
+
+// Message reads the message with that seq; errs.ErrNotFound if there is none.
+func (d *Session) Message(ctx context.Context, seq int64) (message.Message, error) {
+	all, err := d.store.messages(ctx, d.id, seq, seq)
+	if err == nil && len(all) == 0 {
+		err = fmt.Errorf("message %d of session %s: %w", seq, d.id, errs.ErrNotFound)
+	}
+	if err != nil {
+		return message.Message{}, err
+	}
+	return all[0], nil
 }

@@ -11,6 +11,7 @@ import (
 	"kesoku.dev/shared/chat"
 	"kesoku.dev/shared/clock"
 	"kesoku.dev/shared/errs"
+	"kesoku.dev/shared/route"
 	"kesoku.dev/shared/session"
 	"kesoku.dev/shared/store"
 	"kesoku.dev/shared/store/records"
@@ -80,7 +81,8 @@ func TestOverdue(t *testing.T) {
 	overdue(*e.WakeAt, "events/"+e.Key)
 	stored, err := st.Event(t.Context(), e.Key)
 	if err == nil {
-		_, err = ledger.Settle(t.Context(), stored, func(*session.Draft) error { return nil })
+		stored.Settle(chat.Decision{}, "ignored", "")
+		_, err = ledger.Settle(t.Context(), func(*session.Draft) (route.Change, error) { return route.Change{Events: []chat.Stored{stored}}, nil })
 	}
 	if err != nil {
 		t.Fatal(err)
