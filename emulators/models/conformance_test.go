@@ -40,7 +40,7 @@ func TestConformance(t *testing.T) {
 		t.Parallel()
 		modeltest.Run(t, modeltest.Harness{
 			New: newGemini, Protocol: modeltest.GeminiSSE(), Model: "gemini-3-pro", Serve: scripted,
-			Can: modeltest.Abilities{Thoughts: true, Signatures: true, CallIDs: true, Files: true},
+			Can: modeltest.Abilities{Thoughts: true, Signatures: true, CallIDs: true, Files: true, Schema: true},
 		})
 	})
 	t.Run("generative-ai-go", func(t *testing.T) {

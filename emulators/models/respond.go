@@ -18,6 +18,9 @@ const (
 
 // respond lets the persona act and puts the act into the protocol.
 func (s *server) respond(req *request) outcome {
+	if req.GenerationConfig.ResponseMIMEType == "application/json" {
+		return s.perform(req, persona.Act{Text: persona.Decide(req.Contents[len(req.Contents)-1].text())})
+	}
 	act := persona.Play(req.scene())
 	switch act.Fail {
 	case persona.FailQuota:

@@ -32,8 +32,9 @@ type request struct {
 		} `json:"functionDeclarations"`
 	} `json:"tools"`
 	GenerationConfig struct {
-		MaxOutputTokens int `json:"maxOutputTokens"`
-		ThinkingConfig  struct {
+		MaxOutputTokens  int    `json:"maxOutputTokens"`
+		ResponseMIMEType string `json:"responseMimeType"`
+		ThinkingConfig   struct {
 			IncludeThoughts bool `json:"includeThoughts"`
 		} `json:"thinkingConfig"`
 	} `json:"generationConfig"`

@@ -8,8 +8,11 @@ import (
 	cloudevents "github.com/cloudevents/sdk-go/v2"
 
 	"kesoku.dev/shared/boot"
+	"kesoku.dev/shared/boot/models"
 	"kesoku.dev/shared/bus"
+	"kesoku.dev/shared/censor/gate"
 	"kesoku.dev/shared/pipeline"
+	"kesoku.dev/shared/pipeline/judge"
 	"kesoku.dev/shared/platform/googlechat"
 	"kesoku.dev/shared/session"
 	"kesoku.dev/shared/store"
@@ -17,16 +20,26 @@ import (
 
 func init() { functions.CloudEvent("pipeline", boot.Event("pipeline", New)) }
 
-// New wires the function. Its variable: CHAT_ENDPOINT, the Chat API's where it is not Google's.
+// New wires the function. Its variables: CHAT_ENDPOINT, the Chat API's where it is not Google's; CHAT_APP_USER, the app's user if known; those of
+// models.Connect, for the judge. Listeners and matchers of a deployment's own are registered here.
 func New(ctx context.Context, b *boot.Base, v *boot.Vars) (func(context.Context, cloudevents.Event) error, error) {
-	chat, err := googlechat.New(ctx, googlechat.Config{Endpoint: v.URL("CHAT_ENDPOINT", "")})
+	adapter, err := googlechat.New(ctx, googlechat.Config{Endpoint: v.URL("CHAT_ENDPOINT", ""), AppUser: v.Optional("CHAT_APP_USER", "")})
+	if err != nil {
+		return nil, err
+	}
+	registry, err := models.Connect(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	words, err := gate.New(b.Log)
 	if err != nil {
 		return nil, err
 	}
 	p, err := pipeline.New(pipeline.Deps{
 		Events: b.Store, Conversations: conversations{b.Store}, Config: b.Config, Bus: b.Bus,
-		Media: media{fetch: map[string]fetcher{googlechat.Platform: chat}, stage: b.Blob},
-		Clock: b.Clock, NewID: b.NewID, Draw: b.Draw, Log: b.Log,
+		Media: media{fetch: map[string]fetcher{googlechat.Platform: adapter}, stage: b.Blob}, Channels: newChannels(googlechat.Platform, adapter),
+		Spaces: b.Store, Judge: judge.Judge{Models: registry}, Censor: words, Hooks: b.Listeners(),
+		Clock: b.Clock, NewID: b.NewID, Log: b.Log, Going: b.Going,
 	})
 	if err != nil {
 		return nil, err

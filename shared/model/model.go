@@ -20,6 +20,8 @@ type Request struct {
 	Thinking bool
 	// MaxTokens bounds the answer; 0 leaves it to the provider.
 	MaxTokens int
+	// Schema, if set, is a JSON schema that the answer's text follows. A driver whose SDK has none refuses with FaultUnsupported.
+	Schema json.RawMessage
 }
 
 // Tool is a function the model may call.

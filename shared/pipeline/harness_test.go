@@ -13,12 +13,15 @@ import (
 	"github.com/google/uuid"
 
 	"kesoku.dev/shared/bus"
+	"kesoku.dev/shared/censor/gate"
 	"kesoku.dev/shared/chat"
 	"kesoku.dev/shared/clock"
 	"kesoku.dev/shared/config"
 	"kesoku.dev/shared/errs"
+	"kesoku.dev/shared/hooks"
 	"kesoku.dev/shared/message"
 	"kesoku.dev/shared/pipeline"
+	"kesoku.dev/shared/pipeline/judge"
 	"kesoku.dev/shared/session"
 	"kesoku.dev/shared/store"
 	"kesoku.dev/shared/testenv"
@@ -94,11 +97,71 @@ type worker struct {
 // room is a route of a project of its own. The test looks at it by its own client.
 type room struct {
 	*worker
-	env   *testenv.Env
-	now   *clock.Manual
-	conf  *config.Config
-	media media
-	n     int
+	env      *testenv.Env
+	now      *clock.Manual
+	conf     *config.Config
+	media    media
+	platform *platform
+	judge    *bench
+	hooks    *hooks.Hooks
+	going    context.Context
+	leave    context.CancelFunc
+	n        int
+}
+
+// platform tells what the test wants of channels, and notes where the app is.
+type platform struct {
+	mu      sync.Mutex
+	history []chat.Event
+	direct  bool
+	err     error
+	asked   int
+	spaces  []string
+}
+
+func (p *platform) History(_ context.Context, _ *chat.Event, limit int) ([]chat.Event, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked++
+	return p.history[max(0, len(p.history)-limit):], p.err
+}
+
+func (p *platform) Direct(context.Context, *chat.Event) (bool, error) { return p.direct, p.err }
+
+func (p *platform) Joined(_ context.Context, routeID string) error {
+	return p.note("joined " + routeID)
+}
+
+func (p *platform) Left(_ context.Context, routeID string) error { return p.note("left " + routeID) }
+
+func (p *platform) note(what string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.spaces = append(p.spaces, what)
+	return p.err
+}
+
+// bench is a judge that answers as the test says, and counts.
+type bench struct {
+	mu     sync.Mutex
+	answer judge.Answer
+	decide func(judge.Question) judge.Answer // instead of answer
+	err    error
+	before func()
+	asked  []judge.Question
+}
+
+func (b *bench) Ask(_ context.Context, _ string, q judge.Question) (judge.Answer, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.asked = append(b.asked, q)
+	if b.before != nil {
+		b.before()
+	}
+	if b.decide != nil {
+		return b.decide(q), b.err
+	}
+	return b.answer, b.err
 }
 
 type noStage struct{}
@@ -113,7 +176,8 @@ func newRoom(t *testing.T, kesoku string) *room {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &room{env: testenv.New(t), now: clock.NewManual(start), conf: conf, media: media{}}
+	r := &room{env: testenv.New(t), now: clock.NewManual(start), conf: conf, media: media{}, platform: &platform{}, judge: &bench{}, hooks: &hooks.Hooks{}}
+	r.going, r.leave = context.WithCancel(t.Context())
 	r.worker = r.hire(t, "pipeline-1")
 	return r
 }
@@ -121,14 +185,25 @@ func newRoom(t *testing.T, kesoku string) *room {
 // hire starts another worker.
 func (r *room) hire(t *testing.T, name string) *worker {
 	t.Helper()
+	return r.hireOn(t, name, stepped{r.now})
+}
+
+// hireOn starts another worker with a clock of its own.
+func (r *room) hireOn(t *testing.T, name string, ck clock.Clock) *worker {
+	t.Helper()
 	w := &worker{client: r.env.Instance(name), wakes: &wakes{}, log: &bytes.Buffer{}}
 	var err error
 	if w.store, err = store.New(w.client.Firestore, noStage{}, stepped{r.now}, uuid.NewString); err != nil {
 		t.Fatal(err)
 	}
+	words, err := gate.New(slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
 	w.Pipeline, err = pipeline.New(pipeline.Deps{
-		Events: w.store, Conversations: conversations{w.store}, Config: active{r.conf}, Bus: w.wakes, Media: r.media, Clock: stepped{r.now},
-		NewID: uuid.NewString, Draw: func() float64 { return 0.5 }, Log: slog.New(slog.NewTextHandler(w.log, nil)),
+		Events: w.store, Conversations: conversations{w.store}, Config: active{r.conf}, Bus: w.wakes, Media: r.media, Channels: r.platform,
+		Spaces: r.platform, Judge: r.judge, Censor: words, Hooks: r.hooks, Clock: ck, NewID: uuid.NewString,
+		Log: slog.New(slog.NewTextHandler(w.log, nil)), Going: r.going,
 	})
 	if err != nil {
 		t.Fatal(err)

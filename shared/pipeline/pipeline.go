@@ -1,80 +1,36 @@
-// Package pipeline takes a stored event through the chat pipeline's stages to its verdict: ignored, or a prompt in the inbox of its
+// Package pipeline takes stored events through the chat pipeline's stages to their verdict: ignored, or prompts in the inbox of their
 // conversation's session. Each stage is a file; their order is the list in stages. Events of a route are settled in the order of the
-// platform's clock, whichever wake-up comes first, and each is settled by the very swap that stores what came of it.
+// platform's clock, whichever wake-up comes first, and each is settled by the very swap that stores what came of it. What must wait (a burst
+// for its pause, a decision for its delay) waits as a pending event in the store while its handler sleeps: a crash replays the wake-up, and
+// the next handler reads from the store how long is left.
 package pipeline
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"kesoku.dev/shared/bus"
 	"kesoku.dev/shared/chat"
-	"kesoku.dev/shared/clock"
-	"kesoku.dev/shared/config"
 	"kesoku.dev/shared/errs"
-	"kesoku.dev/shared/message"
-	"kesoku.dev/shared/pipeline/activation"
-	"kesoku.dev/shared/session"
+	"kesoku.dev/shared/pipeline/flow"
 )
 
-// Events is where events are stored.
-type Events interface {
-	PendingEvents(ctx context.Context, routeID string, limit int) ([]chat.Stored, error)
-	Event(ctx context.Context, key string) (chat.Stored, error)
-	SettleEvent(ctx context.Context, e chat.Stored) error
-}
-
-// Ledger is one session's record.
-type Ledger interface {
-	Load(ctx context.Context) (session.Session, error)
-	// Settle changes the session and settles the event in one swap; errs.ErrConflict means that somebody settled it first.
-	Settle(ctx context.Context, e chat.Stored, decide func(*session.Draft) error) (session.Session, error)
-}
-
-// Conversations finds sessions.
-type Conversations interface {
-	// Conversation is the current session of a conversation, or the fresh one.
-	Conversation(key string, fresh func() session.Session) Ledger
-	Session(id string) Ledger
-}
-
-// Configuration gives the settings in force.
-type Configuration interface {
-	Active(ctx context.Context) (*config.Config, error)
-}
-
-// Publisher sends wake-ups.
-type Publisher interface {
-	Publish(ctx context.Context, topic bus.Topic, wake any) error
-}
-
-// Media copies an attachment into the staging area and returns it with its name there. An errs.Permanent error means it cannot be had.
-type Media interface {
-	Stage(ctx context.Context, e *chat.Event, sessionID string, a message.Attachment) (message.Attachment, error)
-}
-
-// Deps is what a Pipeline works with. Nothing may be nil.
-type Deps struct {
-	Events        Events
-	Conversations Conversations
-	Config        Configuration
-	Bus           Publisher
-	Media         Media
-	Clock         clock.Clock
-	NewID         func() string
-	// Draw is the dice of random replies: a number in [0,1).
-	Draw func() float64
-	Log  *slog.Logger
-}
+// What a Pipeline works with stands in flow.
+type (
+	// Deps is what a Pipeline works with. Nothing may be nil.
+	Deps = flow.Deps
+	// Ledger is one session's record.
+	Ledger = flow.Ledger
+)
 
 // Pipeline handles wake-ups of routes.
 type Pipeline struct {
 	Deps
-	rule activation.Rule
+	diagnosed sync.Map // what of the rules is logged already
 }
 
 // New returns a Pipeline, or an error that names every missing dependency.
@@ -82,7 +38,7 @@ func New(d Deps) (*Pipeline, error) {
 	if err := errs.Unset("pipeline.New", d); err != nil {
 		return nil, err
 	}
-	return &Pipeline{Deps: d, rule: activation.Rule{Draw: d.Draw}}, nil
+	return &Pipeline{Deps: d}, nil
 }
 
 const (
@@ -92,18 +48,25 @@ const (
 	looks = 16
 )
 
-// Handle settles the route's events up to the one that the wake-up names.
+// Handle settles the route's events up to the one that the wake-up names, and waits for it if it has to wait.
 func (p *Pipeline) Handle(ctx context.Context, wake bus.Inbound, _ bus.Delivery) error {
-	for i := range looks {
-		if err := p.Clock.Sleep(ctx, jitter(i)); err != nil {
+	for lost := 0; lost < looks; {
+		if err := p.Clock.Sleep(ctx, jitter(lost)); err != nil {
 			return err
 		}
-		done, err := p.look(ctx, wake)
-		if err != nil && !errors.Is(err, errs.ErrConflict) {
+		done, wait, err := p.look(ctx, wake)
+		switch {
+		case errors.Is(err, flow.ErrAgain):
+		case errors.Is(err, errs.ErrConflict):
+			lost++
+		case err != nil:
 			return err
-		}
-		if done {
+		case done:
 			return nil
+		case wait > 0:
+			if err := p.Wait(ctx, wait); err != nil {
+				return err
+			}
 		}
 	}
 	return errs.Retryable(fmt.Errorf("route %s: other handlers were faster %d times", wake.Route, looks), 0)
@@ -117,24 +80,69 @@ func jitter(attempt int) time.Duration {
 	return rand.N(20 * time.Millisecond << min(attempt, 4)) //nolint:gosec // jitter needs no secrecy
 }
 
-// look settles what is pending, oldest first, and reports whether the named event is settled and its session woken.
-func (p *Pipeline) look(ctx context.Context, wake bus.Inbound) (bool, error) {
+// look settles what is pending and need not wait, oldest first. It reports whether the named event is settled and its session woken, or how
+// long that one has to wait. It has nothing to wait for if a later event of the same burst does, whose own handler waits.
+func (p *Pipeline) look(ctx context.Context, wake bus.Inbound) (done bool, wait time.Duration, err error) {
 	pending, err := p.Events.PendingEvents(ctx, wake.Route, batch)
 	if err != nil {
-		return false, err
+		return false, 0, err
 	}
-	for _, e := range pending {
-		if err := p.settle(ctx, e); err != nil {
-			return false, fmt.Errorf("event %s: %w", e.Key, err)
+	active, err := p.Config.Active(ctx)
+	if err != nil {
+		return false, 0, err
+	}
+	if err := p.identify(ctx, pending); err != nil {
+		return false, 0, err
+	}
+	settled, shortest := 0, time.Duration(0)
+	for _, b := range p.bursts(ctx, active, pending) {
+		i := b.Index(wake.Event)
+		if left := b.OpensFor(p.Clock.Now()); left > 0 {
+			if i >= 0 {
+				return i < len(b.Messages)-1, left, nil
+			}
+			if shortest == 0 || left < shortest {
+				shortest = left
+			}
+			continue
 		}
-		if e.Key == wake.Event {
-			return true, nil
+		if err := settle(ctx, b); err != nil {
+			return false, 0, fmt.Errorf("event %s: %w", b.Messages[0].Event.Key, err)
+		}
+		settled++
+		if i >= 0 {
+			return true, 0, nil
 		}
 	}
-	if len(pending) == batch {
-		return false, nil
+	switch {
+	case len(pending) < batch:
+		return true, 0, p.wakeAgain(ctx, wake)
+	case settled == 0:
+		return false, shortest, nil
+	default:
+		return false, 0, nil
 	}
-	return true, p.wakeAgain(ctx, wake)
+}
+
+// identify asks the platform whether a channel is direct where the event's form does not say.
+func (p *Pipeline) identify(ctx context.Context, pending []chat.Stored) error {
+	for i := range pending {
+		e := &pending[i]
+		if !e.DirectUnknown {
+			continue
+		}
+		direct, err := p.Channels.Direct(ctx, &e.Event)
+		switch {
+		case errs.KindOf(err) == errs.KindPermanent:
+			// It stays marked, so that a telling which says more is decided on anew.
+			p.Log.WarnContext(ctx, "nobody says whether the channel is direct: it is taken for a room", "route", e.RouteID, "error", err)
+		case err != nil:
+			return fmt.Errorf("event %s: %w", e.Key, err)
+		default:
+			e.Direct, e.DirectUnknown = direct, false
+		}
+	}
+	return nil
 }
 
 // wakeAgain publishes for an event that is settled already: whoever settled it may have died before it did.
@@ -146,33 +154,5 @@ func (p *Pipeline) wakeAgain(ctx context.Context, wake bus.Inbound) error {
 	if err != nil || e.SessionID == "" {
 		return err
 	}
-	if e.Kind == chat.KindMessage && e.Outcome == OutcomeAccepted || e.Outcome == OutcomeStopped {
-		return p.Bus.Publish(ctx, bus.TopicTurns, bus.Wake{Session: e.SessionID})
-	}
-	return p.Bus.Publish(ctx, bus.TopicDeliveries, bus.Wake{Session: e.SessionID})
-}
-
-// settle takes one event through the stages.
-func (p *Pipeline) settle(ctx context.Context, e chat.Stored) error {
-	active, err := p.Config.Active(ctx)
-	if err != nil {
-		return err
-	}
-	f := &flow{Pipeline: p, event: e, route: active.Route(e.RouteID), log: p.Log.With("event", e.Key, "route", e.RouteID)}
-	for _, s := range stages {
-		err := s.run(f, ctx)
-		if errs.KindOf(err) == errs.KindPermanent {
-			// One bad event must not hold up its route for ever.
-			f.log.ErrorContext(ctx, "event failed for good", "stage", s.name, "error", err)
-			return f.drop(ctx, OutcomeFailed)
-		}
-		if err != nil {
-			return fmt.Errorf("stage %s: %w", s.name, err)
-		}
-		if f.settled {
-			f.log.InfoContext(ctx, "settled", "stage", s.name, "outcome", f.event.Outcome, "effect", f.decision.Effect, "reason", f.decision.Reason, "by", f.decision.By)
-			return nil
-		}
-	}
-	return errs.Permanentf("event %s went through all stages without a verdict", e.Key)
+	return p.Announce(ctx, e.Outcome, e.SessionID, e.Decision)
 }

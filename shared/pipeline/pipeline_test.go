@@ -16,6 +16,7 @@ import (
 	"kesoku.dev/shared/errs"
 	"kesoku.dev/shared/message"
 	"kesoku.dev/shared/pipeline"
+	"kesoku.dev/shared/pipeline/flow"
 	"kesoku.dev/shared/session"
 	"kesoku.dev/shared/testenv"
 )
@@ -71,7 +72,7 @@ func TestAccepted(t *testing.T) {
 		t.Errorf("prompt %+v", m)
 	}
 	got := r.event(t, key)
-	if got.Pending || got.WakeAt != nil || got.Outcome != pipeline.OutcomeAccepted || got.SessionID != s.ID || got.Decision.Reason != "at" || got.Decision.By != "rule" {
+	if got.Pending || got.WakeAt != nil || got.Outcome != flow.OutcomeAccepted || got.SessionID != s.ID || got.Decision.Reason != "at" || got.Decision.By != "rule" {
 		t.Errorf("event %+v", got.Record)
 	}
 	// Another person's message is another conversation.
@@ -168,7 +169,7 @@ func TestConversationMoves(t *testing.T) {
 	if s := r.only(t); s.ID != "rival" || len(s.Inbox) != 1 {
 		t.Errorf("session %+v", s)
 	}
-	if e := r.event(t, wake.Event); e.SessionID != "rival" || e.Outcome != pipeline.OutcomeAccepted {
+	if e := r.event(t, wake.Event); e.SessionID != "rival" || e.Outcome != flow.OutcomeAccepted {
 		t.Errorf("event %+v", e.Record)
 	}
 	want(t, "published", r.wakes.take(), "turns rival")
@@ -195,7 +196,7 @@ func TestPermanentStageError(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(t, "prompts", contents(r.messages(t)), "good")
-	if e := r.event(t, badKey); e.Outcome != pipeline.OutcomeFailed || e.Pending {
+	if e := r.event(t, badKey); e.Outcome != flow.OutcomeFailed || e.Pending {
 		t.Errorf("bad event: %+v", e.Record)
 	}
 }
@@ -215,7 +216,7 @@ func TestAttachments(t *testing.T) {
 	}
 	r.media["slow.csv"] = errors.New("timeout")
 	e = r.said("and this")
-	e.Attachments = []message.Attachment{{Name: "slow.csv"}}
+	e.Attachments = []message.Attachment{{Name: "slow.csv", Source: "z"}}
 	wake := r.put(t, e)
 	if err := r.Handle(t.Context(), wake, bus.Delivery{}); err == nil || errs.KindOf(err) != errs.KindRetryable || !r.event(t, wake.Event).Pending {
 		t.Errorf("%v, pending %v: want it tried again", err, r.event(t, wake.Event).Pending)
@@ -234,7 +235,7 @@ func TestBackPressure(t *testing.T) {
 	r.tell(t, r.said("two"))
 	r.wakes.take()
 	key := r.tell(t, r.said("three"))
-	if e := r.event(t, key); e.Outcome != pipeline.OutcomeFull || e.SessionID != "" {
+	if e := r.event(t, key); e.Outcome != flow.OutcomeFull || e.SessionID != "" {
 		t.Errorf("event %+v", e.Record)
 	}
 	if log := r.log.String(); !strings.Contains(log, "level=WARN") || !strings.Contains(log, "limit=2") {
@@ -267,7 +268,6 @@ func TestIgnored(t *testing.T) {
 		"own message":            {served, func(e *chat.Event) { e.Sender.Self = true }, "self"},
 		"a command":              {served, func(e *chat.Event) { e.Kind = chat.KindCommand }, "command"},
 		"edited":                 {served, func(e *chat.Event) { e.Kind, e.EventID = chat.KindEdited, "x" }, "edited"},
-		"deleted":                {served, func(e *chat.Event) { e.Kind = chat.KindDeleted }, "deleted"},
 		"left":                   {served, func(e *chat.Event) { e.Kind, e.EventID = chat.KindLeft, "x" }, "left"},
 		"no decider":             {"chat: {model: 'gemini:flash', activation: {use: []}}", func(*chat.Event) {}, "none"},
 	} {
@@ -284,7 +284,7 @@ func TestIgnored(t *testing.T) {
 				}
 			}
 			got := r.event(t, wake.Event)
-			if got.Outcome != pipeline.OutcomeIgnored || got.Decision.Effect != chat.EffectIgnore || got.Decision.Reason != tt.reason || got.Pending {
+			if got.Outcome != flow.OutcomeIgnored || got.Decision.Effect != chat.EffectIgnore || got.Decision.Reason != tt.reason || got.Pending {
 				t.Errorf("event %+v", got.Record)
 			}
 			if n := len(r.sessions(t)); n != 0 || len(r.wakes.take()) != 0 || r.client.Counts().Minus(before).Writes != 1 {
@@ -300,7 +300,7 @@ func TestUnknownModel(t *testing.T) {
 	r := newRoom(t, "chat: {locale: en}") // the default model has no driver here
 	for range 3 {
 		key := r.tell(t, r.said("hello"))
-		if e := r.event(t, key); e.Outcome != pipeline.OutcomeUnknownModel || e.SessionID != r.only(t).ID {
+		if e := r.event(t, key); e.Outcome != flow.OutcomeUnknownModel || e.SessionID != r.only(t).ID {
 			t.Errorf("event %+v", e.Record)
 		}
 	}
@@ -327,7 +327,7 @@ func TestWelcome(t *testing.T) {
 			e.Kind, e.EventID, e.Direct, e.Locale = chat.KindJoined, "joined", direct, locale
 			key := r.tell(t, e)
 			all := r.messages(t)
-			if len(all) != 1 || all[0].Class() != message.ClassNotification || r.event(t, key).Outcome != pipeline.OutcomeWelcomed {
+			if len(all) != 1 || all[0].Class() != message.ClassNotification || r.event(t, key).Outcome != flow.OutcomeWelcomed {
 				t.Fatalf("%+v, event %+v", all, r.event(t, key).Record)
 			}
 			said[all[0].Content] = true
@@ -365,13 +365,13 @@ func TestStop(t *testing.T) {
 		params          map[string]string
 		want            string
 	}{
-		"another channel's session": {"spaces/B", "stop", map[string]string{"session": id, "turn": "1"}, pipeline.OutcomeIgnored},
-		"no such session":           {"spaces/A", "stop", map[string]string{"session": "gone", "turn": "1"}, pipeline.OutcomeIgnored},
-		"another turn":              {"spaces/A", "stop", map[string]string{"session": id, "turn": "2"}, pipeline.OutcomeTooLate},
-		"no turn at all":            {"spaces/A", "stop", map[string]string{"session": id}, pipeline.OutcomeIgnored},
-		"no number":                 {"spaces/A", "stop", map[string]string{"session": id, "turn": "1; drop"}, pipeline.OutcomeIgnored},
-		"no session named":          {"spaces/A", "stop", map[string]string{"turn": "1"}, pipeline.OutcomeIgnored},
-		"another action":            {"spaces/A", "start", map[string]string{"session": id, "turn": "1"}, pipeline.OutcomeIgnored},
+		"another channel's session": {"spaces/B", "stop", map[string]string{"session": id, "turn": "1"}, flow.OutcomeIgnored},
+		"no such session":           {"spaces/A", "stop", map[string]string{"session": "gone", "turn": "1"}, flow.OutcomeIgnored},
+		"another turn":              {"spaces/A", "stop", map[string]string{"session": id, "turn": "2"}, flow.OutcomeTooLate},
+		"no turn at all":            {"spaces/A", "stop", map[string]string{"session": id}, flow.OutcomeIgnored},
+		"no number":                 {"spaces/A", "stop", map[string]string{"session": id, "turn": "1; drop"}, flow.OutcomeIgnored},
+		"no session named":          {"spaces/A", "stop", map[string]string{"turn": "1"}, flow.OutcomeIgnored},
+		"another action":            {"spaces/A", "start", map[string]string{"session": id, "turn": "1"}, flow.OutcomeIgnored},
 	} {
 		if e := press(tt.channel, tt.action, tt.params); e.Outcome != tt.want {
 			t.Errorf("%s: %s, want %s", name, e.Outcome, tt.want)
@@ -383,11 +383,11 @@ func TestStop(t *testing.T) {
 	want(t, "published for nothing", r.wakes.take())
 	mine := map[string]string{"session": id, "turn": "1"}
 	e := press("spaces/A", "stop", mine)
-	if s := r.only(t); e.Outcome != pipeline.OutcomeStopped || !s.Turn.Stopped || s.Turn.StoppedBy != "Bo" {
+	if s := r.only(t); e.Outcome != flow.OutcomeStopped || !s.Turn.Stopped || s.Turn.StoppedBy != "Bo" {
 		t.Errorf("event %+v, turn %+v", e.Record, s.Turn)
 	}
 	want(t, "published", r.wakes.take(), "turns "+id)
-	if e := press("spaces/A", "stop", mine); e.Outcome != pipeline.OutcomeTooLate {
+	if e := press("spaces/A", "stop", mine); e.Outcome != flow.OutcomeTooLate {
 		t.Errorf("second press: %s", e.Outcome)
 	}
 	if err := r.Handle(t.Context(), bus.Inbound{Route: e.RouteID, Event: e.Key}, bus.Delivery{}); err != nil {
@@ -476,7 +476,7 @@ func TestManyPending(t *testing.T) {
 func TestNew(t *testing.T) {
 	t.Parallel()
 	_, err := pipeline.New(pipeline.Deps{})
-	for _, name := range []string{"Events", "Conversations", "Config", "Bus", "Media", "Clock", "NewID", "Draw", "Log"} {
+	for _, name := range []string{"Events", "Conversations", "Config", "Bus", "Media", "Channels", "Spaces", "Judge", "Censor", "Hooks", "Clock", "NewID", "Log", "Going"} {
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%v does not name %s", err, name)
 		}

@@ -2,64 +2,115 @@ package pipeline
 
 import (
 	"context"
-	"errors"
-	"log/slog"
+	"fmt"
 
 	"kesoku.dev/shared/chat"
 	"kesoku.dev/shared/config"
 	"kesoku.dev/shared/errs"
+	"kesoku.dev/shared/pipeline/control"
+	"kesoku.dev/shared/pipeline/decide"
+	"kesoku.dev/shared/pipeline/flow"
+	"kesoku.dev/shared/pipeline/intake"
 )
 
-// stage is one step of the pipeline. It may settle the event, which ends its way, or change what later stages see.
-type stage struct {
+// stages is the pipeline, in the order in which a burst of messages goes through it; most bursts are one message. A stage may drop messages,
+// which ends their way, settle the burst, which ends it for all, or change what later stages see. Duplicates (P1) are dropped before all of
+// them: a second event with the same key is never stored, and one that is settled is not pending. What is no message goes its own way, control.
+var stages = []struct {
 	name string
-	run  func(*flow, context.Context) error
+	run  func(context.Context, *flow.Burst) error
+}{
+	{"veto", decide.Veto},         // P2
+	{"engine", decide.Engine},     // P3
+	{"activate", decide.Activate}, // P4 to P8
+	{"hold", decide.Hold},         // P10: a decision that waits
+	{"censor", intake.Censor},     // P11
+	{"observe", intake.Observe},   // P9: what wakes nobody
+	{"model", intake.Model},       // P13
+	{"bind", intake.Bind},         // P14
+	{"backfill", intake.Backfill}, // P9: what was said before
+	{"media", intake.Media},       // L1: attachments are copied before the prompt is stored
+	{"accept", intake.Accept},     // P15, P16
 }
 
-// stages is the pipeline, in the order in which an event goes through it. Duplicates (P1) are dropped before all of them: a second event with
-// the same key is never stored, and one that is settled is not pending.
-var stages = []stage{
-	{"control", (*flow).control},   // what is no message: joined, left, a pressed button, edits and recalls
-	{"engine", (*flow).engine},     // P3
-	{"activate", (*flow).activate}, // P4, P5
-	{"model", (*flow).model},       // P13
-	{"bind", (*flow).bind},         // P14
-	{"media", (*flow).media},       // L1: attachments are copied before the prompt is stored
-	{"accept", (*flow).accept},     // P15, P16
+// bursts groups pending events. A message begins a burst of its own, unless one of its conversation is open.
+func (p *Pipeline) bursts(ctx context.Context, active *config.Config, pending []chat.Stored) []*flow.Burst {
+	var all []*flow.Burst
+	open := map[string]*flow.Burst{}
+	for _, e := range pending {
+		resolved := active.Resolve(config.FactsOf(&e.Event))
+		p.diagnose(ctx, resolved)
+		m := &flow.Message{Event: e, Route: resolved, Log: p.Log.With("event", e.Key, "route", e.RouteID)}
+		if e.HeldUntil != nil {
+			m.Decision = e.Decision
+		}
+		key := ""
+		if e.Kind == chat.KindMessage {
+			binding := resolved.Route.Binding()
+			key = binding.ConversationKey(&e.Event)
+		}
+		if b := open[key]; key != "" && b != nil && b.Waits() && len(b.Messages) < flow.MaxMessages {
+			b.Messages = append(b.Messages, m)
+			continue
+		}
+		b := &flow.Burst{Deps: &p.Deps, Messages: []*flow.Message{m}, Key: key}
+		all, open[key] = append(all, b), b
+	}
+	return all
 }
 
-// Outcomes of an event, one word for operators.
-const (
-	OutcomeAccepted     = "accepted"
-	OutcomeIgnored      = "ignored"
-	OutcomeFull         = "full" // back-pressure: too many prompts wait
-	OutcomeDuplicate    = "duplicate"
-	OutcomeUnknownModel = "unknown_model"
-	OutcomeWelcomed     = "welcomed"
-	OutcomeStopped      = "stopped"
-	OutcomeTooLate      = "too_late" // the turn to stop was over
-	OutcomeFailed       = "failed"
-)
-
-// flow is one event on its way.
-type flow struct {
-	*Pipeline
-	event    chat.Stored
-	route    config.Route
-	decision chat.Decision
-	ledger   Ledger
-	session  string
-	settled  bool
-	log      *slog.Logger
+// diagnose logs what an operator should mend in the rules, each thing once an instance.
+func (p *Pipeline) diagnose(ctx context.Context, r config.Resolved) {
+	for _, d := range r.Diagnostics {
+		if _, told := p.diagnosed.LoadOrStore(d, true); !told {
+			p.Log.WarnContext(ctx, "rules: "+d.Says, "rule", d.Rule)
+		}
+	}
 }
 
-// drop settles the event with nothing else stored.
-func (f *flow) drop(ctx context.Context, outcome string) error {
-	f.event.Settle(f.decision, outcome, "")
-	err := f.Events.SettleEvent(ctx, f.event)
-	if errors.Is(err, errs.ErrConflict) {
+// settle takes a burst to its end. A message that fails for good must not hold up its route for ever, nor take the rest of its burst along.
+func settle(ctx context.Context, b *flow.Burst) error {
+	err := run(ctx, b)
+	if errs.KindOf(err) != errs.KindPermanent {
 		return err
 	}
-	f.settled = err == nil
-	return err
+	log := b.Messages[0].Log
+	if len(b.Messages) == 1 {
+		log.ErrorContext(ctx, "event failed for good", "error", err)
+		b.Changed, b.Earlier = false, nil // nothing of what was tried
+		b.Messages[0].Drop(flow.OutcomeFailed)
+		return b.End(ctx)
+	}
+	log.WarnContext(ctx, "a burst failed for good: its messages are taken one by one", "error", err)
+	for _, m := range b.Messages {
+		alone := &flow.Message{Event: m.Event, Route: m.Route, Decision: m.Event.Decision, Log: m.Log}
+		if err := settle(ctx, &flow.Burst{Deps: b.Deps, Messages: []*flow.Message{alone}, Key: b.Key}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run takes a burst through the stages.
+func run(ctx context.Context, b *flow.Burst) error {
+	if b.Key == "" {
+		return control.Control(ctx, b)
+	}
+	for _, s := range stages {
+		began := b.Clock.Now()
+		err := s.run(ctx, b)
+		for _, m := range b.Messages {
+			m.Timed(s.name, b.Clock.Now().Sub(began))
+		}
+		if err != nil {
+			return fmt.Errorf("stage %s: %w", s.name, err)
+		}
+		if !b.Settled && b.First() == nil {
+			err = b.End(ctx)
+		}
+		if err != nil || b.Settled {
+			return err
+		}
+	}
+	return errs.Permanentf("event %s went through all stages without a verdict", b.Messages[0].Event.Key)
 }

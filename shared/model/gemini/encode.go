@@ -108,6 +108,9 @@ func encodeConfig(req model.Request) *genai.GenerateContentConfig {
 		Tools:             encodeTools(req.Tools),
 		MaxOutputTokens:   geminiapi.MaxTokens(req.MaxTokens),
 	}
+	if len(req.Schema) > 0 {
+		c.ResponseMIMEType, c.ResponseJsonSchema = "application/json", req.Schema
+	}
 	if req.Thinking {
 		c.ThinkingConfig = &genai.ThinkingConfig{IncludeThoughts: true}
 	}

@@ -26,7 +26,7 @@ func TestConformance(t *testing.T) {
 		},
 		Protocol: modeltest.GeminiSSE(),
 		Model:    "gemini-2.5-flash",
-		Can:      modeltest.Abilities{Thoughts: true, Signatures: true, CallIDs: true, Files: true},
+		Can:      modeltest.Abilities{Thoughts: true, Signatures: true, CallIDs: true, Files: true, Schema: true},
 	})
 }
 
@@ -44,7 +44,7 @@ func TestConformanceOnVertexAI(t *testing.T) {
 		Keyless:  true,
 		Protocol: modeltest.GeminiSSE(),
 		Model:    "gemini-2.5-flash",
-		Can:      modeltest.Abilities{Thoughts: true, Signatures: true, CallIDs: true, Files: true},
+		Can:      modeltest.Abilities{Thoughts: true, Signatures: true, CallIDs: true, Files: true, Schema: true},
 	})
 }
 

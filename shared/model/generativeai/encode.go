@@ -31,6 +31,9 @@ func (d *Driver) prepare(req model.Request) (*genai.GenerativeModel, []*genai.Co
 	if req.Thinking {
 		return nil, nil, unsupported("returns no thoughts")
 	}
+	if len(req.Schema) > 0 {
+		return nil, nil, unsupported("takes no JSON schema of an answer")
+	}
 	contents, err := encodeTurns(req.Turns)
 	if err != nil {
 		return nil, nil, err

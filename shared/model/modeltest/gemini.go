@@ -31,6 +31,7 @@ type Seen struct {
 	Tools     []string
 	Thinking  bool
 	MaxTokens int
+	Schema    string // of the answer, where it is to be JSON
 }
 
 // geminiRequest is what the suite looks at in a request of the Gemini protocol.
@@ -43,8 +44,10 @@ type geminiRequest struct {
 		} `json:"functionDeclarations"`
 	} `json:"tools"`
 	GenerationConfig struct {
-		MaxOutputTokens int `json:"maxOutputTokens"`
-		ThinkingConfig  struct {
+		MaxOutputTokens    int             `json:"maxOutputTokens"`
+		ResponseMIMEType   string          `json:"responseMimeType"`
+		ResponseJSONSchema json.RawMessage `json:"responseJsonSchema"`
+		ThinkingConfig     struct {
 			IncludeThoughts bool `json:"includeThoughts"`
 		} `json:"thinkingConfig"`
 	} `json:"generationConfig"`
@@ -86,6 +89,9 @@ func readGemini(body []byte) (Seen, error) {
 		req = *req.GenerateContentRequest
 	}
 	seen := Seen{Thinking: req.GenerationConfig.ThinkingConfig.IncludeThoughts, MaxTokens: req.GenerationConfig.MaxOutputTokens}
+	if req.GenerationConfig.ResponseMIMEType == "application/json" {
+		seen.Schema = string(req.GenerationConfig.ResponseJSONSchema)
+	}
 	for _, p := range req.SystemInstruction.Parts {
 		if p.Text != nil {
 			seen.System += *p.Text

@@ -33,6 +33,7 @@ type Abilities struct {
 	Signatures bool
 	CallIDs    bool // the provider's call ids reach the driver and travel back
 	Files      bool
+	Schema     bool // an answer that follows a JSON schema
 }
 
 // Harness is a driver under test.

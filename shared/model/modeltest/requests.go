@@ -40,6 +40,18 @@ func testRequest(t *testing.T, h Harness) {
 			t.Errorf("turns on the wire: %+v", seen.Turns)
 		}
 	})
+	t.Run("answer by a schema", func(t *testing.T) { // P8
+		t.Parallel()
+		s := h.start(t, "text")
+		req := h.ask()
+		req.Schema = json.RawMessage(`{"type":"object"}`)
+		g := s.generate(t.Context(), req)
+		if !h.Can.Schema {
+			wantRefused(t, s, g)
+		} else if seen := s.seen(); g.err != nil || seen.Schema != `{"type":"object"}` {
+			t.Errorf("on the wire: %+v, %v", seen, g.err)
+		}
+	})
 	t.Run("file", func(t *testing.T) {
 		t.Parallel()
 		s := h.start(t, "text")

@@ -9,6 +9,9 @@ import (
 	"kesoku.dev/shared/config"
 )
 
+// ReasonNone is the reason of a message that no rule is about: it is left to the other deciders, and to what the route observes.
+const ReasonNone = "none"
+
 // priorityAddressed is a wake by somebody who addressed the bot; a drawn lot has priority 0, so that it never beats one.
 const priorityAddressed = 100
 
@@ -44,7 +47,7 @@ func (r Rule) Decide(e *chat.Event, a config.Activation) chat.Decision {
 	case a.RandomReplyFrequency > 0 && r.Draw() < a.RandomReplyFrequency:
 		return verdict(chat.EffectWake, 0, "random")
 	default:
-		return verdict(chat.EffectIgnore, 0, "none")
+		return verdict(chat.EffectIgnore, 0, ReasonNone)
 	}
 }
 

@@ -1,0 +1,35 @@
+package flow
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"kesoku.dev/shared/bus"
+	"kesoku.dev/shared/chat"
+	"kesoku.dev/shared/errs"
+)
+
+// Wait lets a time pass. If the instance must go meanwhile, the wake-up is given back at once: what waits is in the store.
+func (d *Deps) Wait(ctx context.Context, left time.Duration) error {
+	sleeping, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(d.Going, stop)() //nolint:contextcheck // the instance's own life, which is no handler's context
+	err := d.Clock.Sleep(sleeping, left)
+	if err != nil && d.Going.Err() != nil && ctx.Err() == nil {
+		return errs.Retryable(errors.New("the instance is stopping: another one waits on"), 0)
+	}
+	return err
+}
+
+// Announce publishes the wake-up that an outcome asks for.
+func (d *Deps) Announce(ctx context.Context, outcome, sessionID string, decided chat.Decision) error {
+	switch {
+	case outcome == OutcomeAccepted && decided.Effect == chat.EffectWake, outcome == OutcomeStopped:
+		return d.Bus.Publish(ctx, bus.TopicTurns, bus.Wake{Session: sessionID})
+	case outcome == OutcomeWelcomed, outcome == OutcomeUnknownModel, outcome == OutcomeBlocked:
+		return d.Bus.Publish(ctx, bus.TopicDeliveries, bus.Wake{Session: sessionID})
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,57 @@
+// Package flow is what the pipeline's stages work on: a burst of messages of one conversation on its way, with the swap that settles it. It knows
+// when a burst is complete and how it ends; what is decided and stored on the way is the stages' business.
+package flow
+
+import (
+	"log/slog"
+	"time"
+
+	"kesoku.dev/shared/chat"
+	"kesoku.dev/shared/config"
+)
+
+// Outcomes of an event, one word for operators.
+const (
+	OutcomeAccepted     = "accepted"
+	OutcomeIgnored      = "ignored"
+	OutcomeVetoed       = "vetoed" // by a hook
+	OutcomeFull         = "full"   // back-pressure: too many prompts wait
+	OutcomeDuplicate    = "duplicate"
+	OutcomeUnknownModel = "unknown_model"
+	OutcomeBlocked      = "censor_blocked"
+	OutcomeWelcomed     = "welcomed"
+	OutcomeBackfilled   = "backfilled"
+	OutcomeStopped      = "stopped"
+	OutcomeTooLate      = "too_late" // the turn to stop was over
+	OutcomeRecalled     = "recalled" // taken back before it was answered
+	OutcomeNoted        = "noted"    // an edit or a recall that the history now tells of
+	OutcomeFailed       = "failed"
+)
+
+// Message is one event on its way.
+type Message struct {
+	Event    chat.Stored
+	Route    config.Resolved
+	Decision chat.Decision
+	// Outcome is empty until the event's way has ended.
+	Outcome string
+	Log     *slog.Logger
+}
+
+// Drop ends a message's way; the burst's commit stores it.
+func (m *Message) Drop(outcome string) { m.Outcome = outcome }
+
+// Live reports whether the message is still on its way.
+func (m *Message) Live() bool { return m.Outcome == "" }
+
+// Settled is the event as it shall stand, its session if it has to do with one.
+func (m *Message) Settled(outcome, sessionID string) chat.Stored {
+	e := m.Event
+	e.Settle(m.Decision, outcome, sessionID)
+	return e
+}
+
+// Timed notes how long a stage took.
+func (m *Message) Timed(stage string, took time.Duration) {
+	m.Event.Stages = append(m.Event.Stages, chat.StageTime{Stage: stage, Micros: took.Microseconds()})
+}
