@@ -10,9 +10,11 @@ import (
 
 	"kesoku.dev/shared/boot"
 	"kesoku.dev/shared/bus"
+	"kesoku.dev/shared/censor/gate"
 	"kesoku.dev/shared/deliver"
 	"kesoku.dev/shared/platform"
 	"kesoku.dev/shared/platform/googlechat"
+	"kesoku.dev/shared/render/compose"
 )
 
 func init() { functions.CloudEvent("deliver", boot.Event("deliver", New)) }
@@ -24,9 +26,15 @@ func New(ctx context.Context, b *boot.Base, v *boot.Vars) (func(context.Context,
 	if err != nil {
 		return nil, err
 	}
+	words, err := gate.New(b.Log)
+	if err != nil {
+		return nil, err
+	}
 	d, err := deliver.New(deliver.Deps{
 		Open: func(id string) deliver.Ledger { return b.Store.Session(id) },
 		Bus:  b.Bus, Adapters: map[string]platform.Adapter{googlechat.Platform: chat},
+		Registries: map[string]*compose.Registry{googlechat.Platform: compose.GoogleChat()},
+		Config:     b.Config, Censor: words, Hooks: b.Listeners(), // a deployment's own matchers and listeners are added here
 		Clock: b.Clock, NewID: b.NewID, Log: b.Log, Going: b.Going,
 	})
 	if err != nil {

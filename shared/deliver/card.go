@@ -3,32 +3,29 @@ package deliver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
-	"strings"
 
+	"kesoku.dev/shared/deliver/outgoing"
 	"kesoku.dev/shared/errs"
-	"kesoku.dev/shared/locale"
+	"kesoku.dev/shared/hooks"
 	"kesoku.dev/shared/message"
 	"kesoku.dev/shared/platform"
 	"kesoku.dev/shared/render"
 	"kesoku.dev/shared/session"
 )
 
-// ActionStop is the action of a card's Stop button; its params are session and turn.
-const ActionStop = "stop"
-
 // ridingCard is the card that goes along with a turn's end: where none stands yet, a reply brings its metrics and a turn with steps its
 // steps.
-func (r *run) ridingCard(m message.Message) (render.Card, bool) {
+func (r *run) ridingCard(ctx context.Context, m message.Message) (*render.Card, error) {
 	c := r.s.Outbox.Card
 	if !r.adapter.Features().Steps || m.Turn == 0 || c.Turn > m.Turn || (c.Turn == m.Turn && !r.onlyPromised(c)) {
-		return render.Card{}, false
+		return nil, nil //nolint:nilnil // no card is no error
 	}
-	steps := r.steps(m.Turn)
-	if m.Class() != message.ClassFinalReply && len(steps) == 0 {
-		return render.Card{}, false
+	if m.Class() != message.ClassFinalReply && len(outgoing.Steps(r.messages, m.Turn)) == 0 {
+		return nil, nil //nolint:nilnil // no card is no error
 	}
-	return r.card(m.Turn, steps, &m), true
+	return r.card(ctx, m.Turn, &m)
 }
 
 // showSteps creates or edits the card of the live turn, with all its steps so far.
@@ -37,14 +34,17 @@ func (r *run) showSteps(ctx context.Context) error {
 	if !r.adapter.Features().Steps {
 		return r.hideSteps(ctx, turn, seq)
 	}
-	steps := r.steps(turn)
-	shown := r.card(turn, steps, nil)
 	next := r.s.Outbox.Card
 	if next.Turn != turn {
 		return r.promise(ctx, turn)
 	}
-	if !next.Final {
-		if err := r.put(ctx, next, &shown); err != nil {
+	shown, err := r.card(ctx, turn, nil)
+	if err != nil {
+		return err
+	}
+	// A card that stands and has nothing to show of the steps, since the route hides them, stays as it is.
+	if !next.Final && (next.Revision == 0 || len(shown.Steps) > 0) {
+		if err := r.put(ctx, next, shown); err != nil {
 			return r.cardFailed(ctx, next, err)
 		}
 	}
@@ -85,11 +85,26 @@ func (r *run) put(ctx context.Context, c session.Card, shown *render.Card) error
 			Key: key(r.id, "create card", c.Turn), ID: c.ID, Card: shown,
 		}
 		r.promised = "" // from here on it may stand
-		if _, err := r.create(ctx, post); err != nil || mine {
+		if _, err := r.create(ctx, post); err != nil {
 			return err
+		}
+		r.offered(ctx, c.Turn, shown.Button)
+		if mine {
+			return nil
 		}
 	}
 	return r.edit(ctx, c, shown)
+}
+
+// offered tells whoever listens that people have a button now.
+func (r *run) offered(ctx context.Context, turn int, b *render.Button) {
+	if b == nil {
+		return
+	}
+	err := r.Hooks.EngineAction(ctx, hooks.EngineAction{RouteID: r.s.RouteID, SessionID: r.id, Turn: turn, Action: b.Action, Params: b.Params})
+	if err != nil {
+		r.log.WarnContext(ctx, "a listener failed", "error", err)
+	}
 }
 
 // threadOf is where a turn's messages belong.
@@ -137,10 +152,12 @@ func (r *run) firstSeq(turn int) int64 {
 // closeCard shows on the standing card how its turn ended.
 func (r *run) closeCard(ctx context.Context) error {
 	next := r.s.Outbox.Card
-	end := r.endOf(next.Turn)
 	if !r.onlyPromised(next) {
-		shown := r.card(next.Turn, r.steps(next.Turn), end)
-		if err := r.put(ctx, next, &shown); err != nil {
+		shown, err := r.card(ctx, next.Turn, outgoing.EndOf(r.messages, next.Turn))
+		if err != nil {
+			return err
+		}
+		if err := r.put(ctx, next, shown); err != nil {
 			return r.cardFailed(ctx, next, err)
 		}
 		next.Revision++
@@ -169,121 +186,17 @@ func (r *run) cardFailed(ctx context.Context, c session.Card, cause error) error
 }
 
 func (r *run) edit(ctx context.Context, c session.Card, shown *render.Card) error {
-	return r.write(ctx, func() error { return r.adapter.Edit(ctx, r.s.ChannelID, c.ID, shown) })
+	return r.write(ctx, "edit_message", func(ctx context.Context) error { return r.adapter.Edit(ctx, r.s.ChannelID, c.ID, shown) })
 }
 
-// endOf returns the output that ended the turn, or nil where it ended without one.
-func (r *run) endOf(turn int) *message.Message {
-	for i := len(r.messages) - 1; i >= 0; i-- {
-		m := &r.messages[i]
-		if m.Turn == turn && m.Class().Flow() == message.FlowOutput {
-			return m
-		}
+// card is what people see of a turn; end is the output that ended it, or nil.
+func (r *run) card(ctx context.Context, turn int, end *message.Message) (*render.Card, error) {
+	c, err := r.view.Card(ctx, outgoing.Turn{
+		Number: turn, Live: turn == r.liveTurn(), End: end, Messages: r.messages,
+		Params: map[string]string{"session": r.id, "turn": strconv.Itoa(turn)},
+	}, r.textsOf(turn))
+	if err != nil {
+		return nil, fmt.Errorf("card of turn %d: %w", turn, err)
 	}
-	return nil
-}
-
-// steps are the turn's thoughts, calls and results, in their order.
-func (r *run) steps(turn int) []message.Message {
-	var out []message.Message
-	for _, m := range r.messages {
-		if m.Turn == turn && m.Class().Flow() == message.FlowStep {
-			out = append(out, m)
-		}
-	}
-	return out
-}
-
-// card is what people see of a turn: while it runs with a Stop button, after its end with what it cost.
-func (r *run) card(turn int, steps []message.Message, end *message.Message) render.Card {
-	t := r.textsOf(turn)
-	c := render.Card{State: r.stateOf(turn, end), Earlier: t.EarlierSteps}
-	live := c.State == render.StateRunning
-	c.Steps = stepsOf(steps, live, t)
-	c.Fold = t.Fold(len(c.Steps))
-	switch c.State {
-	case render.StateRunning:
-		c.Title = t.Working()
-		if len(steps) == 0 {
-			c.Title = t.Thinking()
-		}
-		c.Button = &render.Button{Label: t.Stop(), Action: ActionStop, Params: map[string]string{"session": r.id, "turn": strconv.Itoa(turn)}}
-	case render.StateDone:
-		c.Title = t.Done()
-	case render.StateFailed:
-		c.Title = t.Failed()
-	case render.StateStopped:
-		c.Title = t.Stopped()
-	}
-	if end != nil && end.Metadata.TurnMetrics != nil {
-		c.Footer = t.Footer(*end.Metadata.TurnMetrics)
-	}
-	return c
-}
-
-func (r *run) stateOf(turn int, end *message.Message) render.State {
-	switch {
-	case end == nil && turn == r.liveTurn():
-		return render.StateRunning
-	case end == nil:
-		return render.StateStopped
-	}
-	switch end.Class() {
-	case message.ClassFinalReply:
-		return render.StateDone
-	case message.ClassCrashNotice:
-		return render.StateFailed
-	default:
-		return render.StateStopped
-	}
-}
-
-// Bounds of a step's texts, in runes: a card is a glance, the record has the whole.
-const (
-	maxThought = 1200
-	maxArgs    = 300
-	maxResult  = 240
-)
-
-// stepsOf pairs calls with their results. A call without one runs while the turn does, and was interrupted after it or before a later step.
-func stepsOf(steps []message.Message, live bool, t locale.Texts) []render.Step {
-	results := map[string]message.Message{}
-	last := 0
-	for _, m := range steps {
-		last = max(last, m.Step)
-		if m.Type == message.TypeToolResult {
-			results[m.ParentID] = m
-		}
-	}
-	var out []render.Step
-	for _, m := range steps {
-		switch m.Type {
-		case message.TypeThought:
-			if text := strings.TrimSpace(m.Content); text != "" {
-				out = append(out, render.Step{Kind: render.StepThought, State: render.StateDone, Title: t.Thought(), Detail: bound(text, maxThought)})
-			}
-		case message.TypeToolCall:
-			s := render.Step{Kind: render.StepTool, State: render.StateRunning, Title: m.Metadata.ToolName, Detail: bound(string(m.Metadata.ToolArguments), maxArgs)}
-			switch res, ok := results[m.ID]; {
-			case ok && res.Metadata.ToolFailed:
-				// What went wrong is for the model; it may hold what people should not read in a card.
-				s.State, s.Result = render.StateFailed, t.ToolFailed()
-			case ok:
-				s.State, s.Result = render.StateDone, bound(res.Metadata.ToolResult, maxResult)
-			case !live || m.Step < last || m.Status == message.StatusInterrupted:
-				s.State, s.Result = render.StateFailed, t.Interrupted()
-			}
-			out = append(out, s)
-		case message.TypeText, message.TypeToolResult:
-		}
-	}
-	return out
-}
-
-func bound(text string, runes int) string {
-	r := []rune(text)
-	if len(r) <= runes {
-		return text
-	}
-	return string(r[:runes-1]) + "…"
+	return c, nil
 }

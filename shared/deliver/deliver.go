@@ -10,11 +10,17 @@ import (
 	"time"
 
 	"kesoku.dev/shared/bus"
+	"kesoku.dev/shared/censor/gate"
 	"kesoku.dev/shared/clock"
+	"kesoku.dev/shared/deliver/outgoing"
+	"kesoku.dev/shared/deliver/pace"
 	"kesoku.dev/shared/errs"
+	"kesoku.dev/shared/hooks"
 	"kesoku.dev/shared/message"
 	"kesoku.dev/shared/platform"
+	"kesoku.dev/shared/render/compose"
 	"kesoku.dev/shared/session"
+	"kesoku.dev/shared/telemetry"
 )
 
 // Ledger is one session's record. It serves one handler at a time.
@@ -33,11 +39,15 @@ type Publisher interface {
 type Deps struct {
 	Open func(sessionID string) Ledger
 	Bus  Publisher
-	// Adapters are the platforms by chatbot id.
-	Adapters map[string]platform.Adapter
-	Clock    clock.Clock
-	NewID    func() string
-	Log      *slog.Logger
+	// Adapters are the platforms by chatbot id, and Registries how each shows things.
+	Adapters   map[string]platform.Adapter
+	Registries map[string]*compose.Registry
+	Config     outgoing.Configuration
+	Censor     *gate.Gate
+	Hooks      *hooks.Hooks // BeforeSend and EngineAction are called here
+	Clock      clock.Clock
+	NewID      func() string
+	Log        *slog.Logger
 	// Going ends when the instance is asked to go: a delivery reaches its next commit and lets go.
 	Going context.Context
 }
@@ -45,7 +55,7 @@ type Deps struct {
 // Deliverer handles wake-ups of outboxes.
 type Deliverer struct {
 	Deps
-	pace *pace
+	pace *pace.Pace
 }
 
 // New returns a Deliverer, or an error that names every missing dependency.
@@ -53,7 +63,16 @@ func New(d Deps) (*Deliverer, error) {
 	if err := errs.Unset("deliver.New", d); err != nil {
 		return nil, err
 	}
-	return &Deliverer{Deps: d, pace: newPace()}, nil
+	for id := range d.Adapters {
+		registry, ok := d.Registries[id]
+		if !ok {
+			return nil, fmt.Errorf("deliver.New: platform %s has no registry", id)
+		}
+		if err := registry.Err(); err != nil {
+			return nil, fmt.Errorf("deliver.New: platform %s: %w", id, err)
+		}
+	}
+	return &Deliverer{Deps: d, pace: pace.New()}, nil
 }
 
 // budget is how long one handler sends before it lets go for the next, well within the 540 s of an event's function.
@@ -64,10 +83,11 @@ func (d *Deliverer) Handle(ctx context.Context, wake bus.Wake, via bus.Delivery)
 	if d.stopping() {
 		return errors.New("the instance is stopping: no new delivery is claimed")
 	}
+	ctx = telemetry.WithSession(ctx, wake.Session)
 	r := &run{
 		Deliverer: d, id: wake.Session, ledger: d.Open(wake.Session), started: d.Clock.Now(),
 		claimant: session.Claimant{Holder: d.NewID(), EventID: via.EventID},
-		log:      d.Log.With("session", wake.Session),
+		log:      d.Log,
 	}
 	verdict, err := r.claim(ctx)
 	if errors.Is(err, errs.ErrNotFound) {
@@ -76,6 +96,7 @@ func (d *Deliverer) Handle(ctx context.Context, wake bus.Wake, via bus.Delivery)
 	if err != nil {
 		return err
 	}
+	telemetry.Note(ctx, telemetry.KeyVerdict.String(string(verdict)))
 	switch verdict {
 	case session.VerdictClaimed:
 		return r.drain(ctx)

@@ -14,11 +14,16 @@ import (
 	"github.com/google/uuid"
 
 	"kesoku.dev/shared/bus"
+	"kesoku.dev/shared/censor"
+	"kesoku.dev/shared/censor/gate"
 	"kesoku.dev/shared/clock"
+	"kesoku.dev/shared/config"
 	"kesoku.dev/shared/deliver"
+	"kesoku.dev/shared/hooks"
 	"kesoku.dev/shared/message"
 	"kesoku.dev/shared/platform"
 	"kesoku.dev/shared/render"
+	"kesoku.dev/shared/render/compose"
 	"kesoku.dev/shared/session"
 	"kesoku.dev/shared/store"
 	"kesoku.dev/shared/testenv"
@@ -143,15 +148,30 @@ type world struct {
 	store  *store.Store // the test's own view
 	chat   *chat
 	wakes  *wakes
+	hooks  *hooks.Hooks
+	match  []censor.Matcher
 	leave  context.CancelFunc
 	events int
+}
+
+// publish publishes kesoku.yaml; instances follow it once their cache is old.
+func (w *world) publish(t *testing.T, yaml string) {
+	t.Helper()
+	_, revision, err := w.store.Config(t.Context())
+	if err == nil {
+		_, err = w.store.PublishConfig(t.Context(), map[string]string{config.FileKesoku: yaml}, revision)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.now.Advance(31 * time.Second)
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	now := clock.NewManual(start)
 	w := &world{
-		id: "s1", env: testenv.New(t), now: now, wakes: &wakes{},
+		id: "s1", env: testenv.New(t), now: now, wakes: &wakes{}, hooks: &hooks.Hooks{},
 		chat: &chat{now: now, features: platform.Features{Edit: true, Threads: true, Steps: true, MaxBytes: 4000}},
 	}
 	w.store = w.open(t, w.env.Client)
@@ -175,10 +195,17 @@ func (w *world) hire(t *testing.T) {
 	st := w.open(t, w.env.Instance(fmt.Sprint("deliver-", w.events)))
 	going, leave := context.WithCancel(t.Context())
 	w.leave = leave
+	log := slog.New(slog.DiscardHandler)
+	source, err1 := config.NewSource(st, hasty{w.now}, log)
+	censors, err2 := gate.New(log, w.match...)
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
 	var err error
 	w.Deliverer, err = deliver.New(deliver.Deps{
 		Open: func(id string) deliver.Ledger { return st.Session(id) }, Bus: w.wakes, Adapters: map[string]platform.Adapter{"test": w.chat},
-		Clock: hasty{w.now}, NewID: uuid.NewString, Log: slog.New(slog.DiscardHandler), Going: going,
+		Registries: map[string]*compose.Registry{"test": compose.Plain()}, Config: source, Censor: censors, Hooks: w.hooks,
+		Clock: hasty{w.now}, NewID: uuid.NewString, Log: log, Going: going,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -250,7 +277,8 @@ func author(d *session.Draft, now time.Time) message.Author {
 }
 
 func spot(d *session.Draft, step int) message.Spot {
-	return message.Spot{Turn: d.Turn.Number, Step: step, ThreadID: "thread"}
+	prompt := d.Turn.Prompts[len(d.Turn.Prompts)-1]
+	return message.Spot{Turn: d.Turn.Number, Step: step, ThreadID: "thread", ParentID: session.MessageID(d.ID, prompt)}
 }
 
 // note leaves a notification outside any turn.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"kesoku.dev/shared/bus"
+	"kesoku.dev/shared/config"
+	"kesoku.dev/shared/deliver/outgoing"
 	"kesoku.dev/shared/errs"
 	"kesoku.dev/shared/locale"
 	"kesoku.dev/shared/message"
@@ -25,6 +27,7 @@ type run struct {
 	started  time.Time
 	log      *slog.Logger
 	adapter  platform.Adapter
+	view     *outgoing.View
 
 	s        session.Session   // as of the last read or commit
 	messages []message.Message // from the card's first step or the cursor on, as of readAt
@@ -51,6 +54,9 @@ func (r *run) claim(ctx context.Context) (session.Verdict, error) {
 		return "", errs.Permanentf("session %s: no adapter serves platform %q here", r.id, s.ChatbotID)
 	}
 	r.adapter = adapter
+	r.view = outgoing.NewView(outgoing.Parts{
+		Config: r.Config, Gate: r.Censor, Hooks: r.Hooks, Registry: r.Registries[s.ChatbotID], Dialect: adapter.Dialect(),
+	}, config.Facts{Platform: s.ChatbotID, Channel: s.ChannelID, Direct: s.Direct})
 	return verdict, nil
 }
 
@@ -62,6 +68,9 @@ func (r *run) drain(ctx context.Context) error {
 		}
 		if err := r.read(ctx, &r.s); err != nil {
 			return err
+		}
+		if err := r.view.Follow(ctx); err != nil {
+			return r.onFailure(ctx, err)
 		}
 		if err := r.advance(ctx); err != nil {
 			return r.onFailure(ctx, err)

@@ -8,26 +8,37 @@ import (
 	"time"
 
 	"kesoku.dev/shared/chat"
+	"kesoku.dev/shared/deliver/outgoing"
 	"kesoku.dev/shared/errs"
 	"kesoku.dev/shared/message"
 	"kesoku.dev/shared/platform"
 	"kesoku.dev/shared/render"
 	"kesoku.dev/shared/session"
+	"kesoku.dev/shared/telemetry"
 )
 
 // send brings one output to its channel, chunk by chunk, and marks it. A turn's end whose card does not stand yet takes the card along on
 // its first chunk, so that a plain turn costs the channel one write.
 func (r *run) send(ctx context.Context, m message.Message) error {
-	chunks := render.Split(r.adapter.Dialect().Render(m.Content), r.adapter.Features().MaxBytes)
-	if len(chunks) == 0 {
-		chunks = []string{m.Content}
+	text, err := r.text(ctx, m)
+	switch {
+	case outgoing.Blocked(err):
+		return r.withhold(ctx, m)
+	case err != nil && errs.KindOf(err) == errs.KindPermanent:
+		return r.undeliverable(ctx, m, err)
+	case err != nil:
+		return fmt.Errorf("text of message %s: %w", m.ID, err)
 	}
-	card, rides := r.ridingCard(m)
+	chunks := render.Split(text, r.adapter.Features().MaxBytes)
+	card, err := r.ridingCard(ctx, m)
+	if err != nil {
+		return err
+	}
 	at := r.sendingOf(m)
 	for k := at.Chunks; k < len(chunks); k++ {
 		post := r.post(m, k, chunks[k], at.ThreadID)
-		if k == 0 && rides {
-			post.Card = &card
+		if k == 0 {
+			post.Card = card
 		}
 		posted, err := r.create(ctx, post)
 		if errs.KindOf(err) == errs.KindPermanent {
@@ -47,7 +58,7 @@ func (r *run) send(ctx context.Context, m message.Message) error {
 			}
 		}
 	}
-	return r.sent(ctx, m, rides)
+	return r.sent(ctx, m, card != nil)
 }
 
 // sendingOf is how far the message has been sent already.
@@ -130,7 +141,7 @@ const maxTries = 5
 // that is too long after all is split once more.
 func (r *run) create(ctx context.Context, p platform.Post) (platform.Posted, error) {
 	var posted platform.Posted
-	err := r.write(ctx, func() (err error) {
+	err := r.write(ctx, "create_message", func(ctx context.Context) (err error) {
 		posted, err = r.adapter.Create(ctx, p)
 		return err
 	})
@@ -149,7 +160,7 @@ func (r *run) createSmaller(ctx context.Context, p platform.Post) (first platfor
 			piece.Card, piece.To.ThreadID = nil, first.ThreadID
 		}
 		var posted platform.Posted
-		err := r.write(ctx, func() (err error) {
+		err := r.write(ctx, "create_message", func(ctx context.Context) (err error) {
 			posted, err = r.adapter.Create(ctx, piece)
 			return err
 		})
@@ -166,18 +177,22 @@ func (r *run) createSmaller(ctx context.Context, p platform.Post) (first platfor
 	return first, nil
 }
 
-// write runs one API write when the channel's budget allows it, and again after passing failures.
-func (r *run) write(ctx context.Context, do func() error) error {
+// write runs one API write when the channel's budget allows it, and again after passing failures, within one span: the wait is a part of what
+// people see as slow.
+func (r *run) write(ctx context.Context, operation string, do func(context.Context) error) (err error) {
+	ctx, end := telemetry.Call(ctx, telemetry.SpanPlatform(operation, r.s.ChatbotID), telemetry.KeyPlatform.String(r.s.ChatbotID))
+	defer end(&err)
 	asked := r.s.Outbox.NotBefore.Sub(r.Clock.Now())
 	if asked > maxHold {
 		return errs.Retryable(fmt.Errorf("channel %s: the platform asked to be left alone until %s", r.s.ChannelID, r.s.Outbox.NotBefore), asked)
 	}
-	wait := max(asked, r.pace.wait(r.s.ChannelID, r.Clock.Now(), r.s.Outbox.LastWrite, r.adapter.Features().Every))
+	wait := max(asked, r.pace.Wait(r.s.ChannelID, r.Clock.Now(), r.s.Outbox.LastWrite, r.adapter.Features().Every))
 	for try := 1; ; try++ {
 		if err := r.hold(ctx, wait); err != nil {
 			return err
 		}
-		err := do()
+		telemetry.Note(ctx, telemetry.KeyAttempt.Int(try))
+		err := do(ctx)
 		if err == nil || errs.KindOf(err) != errs.KindRetryable || errors.Is(err, platform.ErrTooLong) || errors.Is(err, errs.ErrNotFound) {
 			return err
 		}

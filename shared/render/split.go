@@ -126,10 +126,28 @@ func closes(line string, open fence) bool {
 	return len(bare) >= len(open.ticks) && strings.Trim(bare, "`") == ""
 }
 
-// breakAt returns where to cut text so that at most limit bytes stand before the cut, at least one rune. The end of a
-// paragraph or line in the first half is passed over for a finer break later, lest chunks become crumbs; a word is not.
+// breakAt returns where to cut text so that at most limit bytes stand before the cut, at least one rune. A mention or link that the cut would fall
+// into goes to the next chunk as a whole, unless it starts this one.
 func breakAt(text string, limit int) int {
-	limit = max(limit, utf8.UTFMax)
+	end := textBreak(text, max(limit, utf8.UTFMax))
+	start := strings.LastIndexByte(text[:end], '<')
+	if start <= 0 || end == len(text) || strings.ContainsAny(text[start:end], ">\n") {
+		return end
+	}
+	line, _, _ := strings.Cut(text[end:min(len(text), end+maxEntity)], "\n")
+	head := entity.FindString(text[start:min(len(text), start+maxScheme)])
+	if head == "" || !strings.HasPrefix(text[start:], head) || !strings.Contains(line, ">") {
+		return end
+	}
+	return start
+}
+
+// maxEntity bounds how far the end of a mention or link is looked for, in bytes.
+const maxEntity = 2048
+
+// textBreak is breakAt for a text that is but text. The end of a paragraph or line in the first half is passed over for a finer break later, lest
+// chunks become crumbs; a word is not.
+func textBreak(text string, limit int) int {
 	if len(text) <= limit {
 		return len(text)
 	}
