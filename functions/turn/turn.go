@@ -13,10 +13,8 @@ import (
 	cloudevents "github.com/cloudevents/sdk-go/v2"
 
 	"kesoku.dev/shared/boot"
+	"kesoku.dev/shared/boot/models"
 	"kesoku.dev/shared/bus"
-	"kesoku.dev/shared/model"
-	"kesoku.dev/shared/model/gemini"
-	"kesoku.dev/shared/model/generativeai"
 	"kesoku.dev/shared/store"
 	"kesoku.dev/shared/tool"
 	"kesoku.dev/shared/tool/egress"
@@ -25,53 +23,32 @@ import (
 
 func init() { functions.CloudEvent("turn", boot.Event("turn", New)) }
 
-// New wires the function. Its variables: GEMINI_API_KEY (from Secret Manager), or VERTEX_PROJECT and VERTEX_LOCATION; GEMINI_BASE_URL;
-// TURN_CHECKPOINT; FETCH_ALLOW, addresses with ports that fetch_url may reach although they are not public.
+// New wires the function. Its variables: those of models.Connect, which must find a provider; TURN_CHECKPOINT; FETCH_ALLOW, addresses with ports that fetch_url may reach although they are not public.
 func New(ctx context.Context, b *boot.Base, v *boot.Vars) (func(context.Context, cloudevents.Event) error, error) {
-	models, err := providers(ctx, v)
+	registry, err := models.Connect(ctx, v)
 	if err != nil {
 		return nil, err
 	}
-	registry, err := tools(b, v)
+	if len(registry) == 0 {
+		return nil, errors.New("set GEMINI_API_KEY, or VERTEX_PROJECT and VERTEX_LOCATION")
+	}
+	toolbox, err := tools(b, v)
 	if err != nil {
 		return nil, err
 	}
-	runner, err := tool.NewRunner(tool.RunnerConfig{Registry: registry, Staging: b.Blob, Logger: b.Log})
+	runner, err := tool.NewRunner(tool.RunnerConfig{Registry: toolbox, Staging: b.Blob, Logger: b.Log})
 	if err != nil {
 		return nil, err
 	}
 	t, err := turn.New(turn.Deps{
 		Open: func(id string) turn.Ledger { return b.Store.Session(id) },
-		Bus:  b.Bus, Models: models, Toolbox: runner, Specs: registry.Specs(), Roles: b.Config, Files: b.Blob,
+		Bus:  b.Bus, Models: registry, Toolbox: runner, Specs: toolbox.Specs(), Roles: b.Config, Files: b.Blob, Hooks: b.Listeners(),
 		Clock: b.Clock, NewID: b.NewID, Log: b.Log, Going: b.Going,
 	}, turn.Config{Checkpoint: v.Duration("TURN_CHECKPOINT", 0)})
 	if err != nil {
 		return nil, err
 	}
 	return bus.Handle(b.Log, b.Store, t.Handle), nil
-}
-
-// providers makes the drivers of model.Providers.
-func providers(ctx context.Context, v *boot.Vars) (model.Registry, error) {
-	key, base := v.Optional("GEMINI_API_KEY", ""), v.URL("GEMINI_BASE_URL", "")
-	project, location := v.Optional("VERTEX_PROJECT", ""), v.Optional("VERTEX_LOCATION", "")
-	if key == "" && project == "" {
-		return nil, errors.New("set GEMINI_API_KEY, or VERTEX_PROJECT and VERTEX_LOCATION")
-	}
-	g, err := gemini.New(ctx, gemini.Config{APIKey: key, Project: project, Location: location, BaseURL: base})
-	if err != nil {
-		return nil, err
-	}
-	r := model.Registry{"gemini": g}
-	if key == "" {
-		return r, nil // the older driver knows keys only
-	}
-	older, err := generativeai.New(ctx, generativeai.Config{APIKey: key, BaseURL: base})
-	if err != nil {
-		return nil, err
-	}
-	r["generativeai"] = older
-	return r, nil
 }
 
 func tools(b *boot.Base, v *boot.Vars) (tool.Registry, error) {

@@ -3,7 +3,6 @@ package turn
 import (
 	"context"
 
-	"kesoku.dev/shared/errs"
 	"kesoku.dev/shared/message"
 	"kesoku.dev/shared/session"
 )
@@ -31,6 +30,9 @@ func (r *run) claim(ctx context.Context) (session.Verdict, error) {
 	}
 	r.keep(s, draft)
 	r.epoch = s.TurnLease.Epoch
+	if verdict == session.VerdictClaimed && r.s.Turn == nil {
+		return session.VerdictIdle, nil
+	}
 	if verdict == session.VerdictClaimed {
 		r.log = r.log.With("turn", r.s.Turn.Number, "epoch", r.epoch)
 		r.log.InfoContext(ctx, "claimed", "prompts", len(r.s.Turn.Prompts), "step", r.s.Turn.Step, "recoveries", r.s.Turn.Recoveries)
@@ -43,12 +45,16 @@ func (r *run) begin(ctx context.Context) error {
 	return r.change(ctx, func(d *session.Draft) error { return r.beginIn(ctx, d) })
 }
 
-// beginIn drains the inbox into a new turn: all that waits becomes one prompt, in order.
+// beginIn drains the inbox into a new turn: all that waits becomes one prompt, in order. What waited may have been taken back meanwhile.
 func (r *run) beginIn(ctx context.Context, d *session.Draft) error {
+	if !d.TurnWork() {
+		d.Rest()
+		return nil
+	}
 	if err := r.messages.ReadInbox(ctx, r.ledger, &d.Session); err != nil {
 		return err
 	}
-	return r.take(d, d.Begin(r.Clock.Now()), 0, message.PhaseThought)
+	return r.messages.Take(d, d.Begin(r.Clock.Now()), 0, message.PhaseThought)
 }
 
 // joinIn lets what may join the running turn stand behind a step's results.
@@ -56,25 +62,7 @@ func (r *run) joinIn(ctx context.Context, d *session.Draft, step int) error {
 	if err := r.messages.ReadInbox(ctx, r.ledger, &d.Session); err != nil {
 		return err
 	}
-	return r.take(d, d.Join(), step, message.PhaseText)
-}
-
-// take moves the messages of refs into the live turn.
-func (r *run) take(d *session.Draft, refs []session.Ref, step int, phase message.Phase) error {
-	for i, ref := range refs {
-		m, ok := r.messages[ref.Seq]
-		if !ok {
-			return errs.Permanentf("session %s: the inbox names message %d, which is not stored", r.id, ref.Seq)
-		}
-		m.Turn, m.Step, m.Phase, m.Ordinal = d.Turn.Number, step, phase, i
-		if m.Metadata.Locale != "" && (ref.When != session.WhenQuiet || d.Turn.Locale == "") {
-			d.Turn.Locale = m.Metadata.Locale
-		}
-		if err := d.Move(&m, message.Claim); err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.messages.Take(d, d.Join(), step, message.PhaseText)
 }
 
 // resumeIn takes up a live turn. Its prompts are processing still, or were put back by the sweep and are claimed again.
@@ -82,12 +70,5 @@ func (r *run) resumeIn(ctx context.Context, d *session.Draft) error {
 	if err := r.messages.ReadLive(ctx, r.ledger, &d.Session); err != nil {
 		return err
 	}
-	for _, seq := range d.Turn.Prompts {
-		if m := r.messages[seq]; m.Status == message.StatusPendingAgent {
-			if err := d.Move(&m, message.Claim); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return r.messages.Reclaim(d)
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"time"
 
+	"kesoku.dev/shared/hooks"
 	"kesoku.dev/shared/locale"
 	"kesoku.dev/shared/message"
 	"kesoku.dev/shared/session"
+	"kesoku.dev/shared/telemetry"
 	"kesoku.dev/shared/turn/inference"
 )
 
@@ -53,6 +55,7 @@ func (r *run) finish(ctx context.Context, a inference.Answer) error {
 		return err
 	}
 	r.log.InfoContext(ctx, "turn finished", "truncated", a.Truncated)
+	r.stands(ctx, hooks.StatusFinished)
 	return r.deliver(ctx)
 }
 
@@ -66,13 +69,15 @@ func (r *run) fail(ctx context.Context, why locale.Reason) error {
 		return err
 	}
 	r.log.ErrorContext(ctx, "turn failed", "reason", why)
+	r.stands(ctx, hooks.StatusFailed)
+	telemetry.Fail(ctx, string(why))
 	return r.deliver(ctx)
 }
 
 // stop ends the turn because somebody pressed Stop.
 func (r *run) stop(ctx context.Context) error {
 	err := r.change(ctx, func(d *session.Draft) error {
-		if err := r.abandonCalls(d); err != nil {
+		if err := r.messages.Abandon(d); err != nil {
 			return err
 		}
 		d.Create(r.author().Notification(r.spot(d.Turn.Step+1, 0), r.texts().StoppedBy(d.Turn.StoppedBy)))
@@ -82,13 +87,14 @@ func (r *run) stop(ctx context.Context) error {
 		return err
 	}
 	r.log.InfoContext(ctx, "turn stopped")
+	r.stands(ctx, hooks.StatusStopped)
 	return r.deliver(ctx)
 }
 
 // preempt ends the turn in favour of what waits, which begins at once.
 func (r *run) preempt(ctx context.Context) error {
 	err := r.change(ctx, func(d *session.Draft) error {
-		if err := r.abandonCalls(d); err != nil {
+		if err := r.messages.Abandon(d); err != nil {
 			return err
 		}
 		return r.endIn(d, message.Interrupt)
@@ -97,28 +103,16 @@ func (r *run) preempt(ctx context.Context) error {
 		return err
 	}
 	r.log.InfoContext(ctx, "turn pre-empted")
+	r.stands(ctx, hooks.StatusPreempted)
 	return r.wakeDelivery(ctx)
 }
 
 // endIn moves the turn's prompts to their end and closes it.
 func (r *run) endIn(d *session.Draft, t message.Transition) error {
-	for _, seq := range d.Turn.Prompts {
-		m := r.messages[seq]
-		if err := d.Move(&m, t); err != nil {
-			return err
-		}
+	if err := r.messages.End(d, t); err != nil {
+		return err
 	}
 	d.End(r.Clock.Now())
-	return nil
-}
-
-// abandonCalls marks the calls that never got a result.
-func (r *run) abandonCalls(d *session.Draft) error {
-	for _, m := range r.messages.Unanswered(d.Turn.Number) {
-		if err := d.Move(&m, message.Preempt); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 
@@ -133,6 +127,16 @@ func (r *run) pause(ctx context.Context, notBefore time.Time, retry bool) error 
 	})
 	if err == nil {
 		r.log.InfoContext(ctx, "turn paused", "not_before", notBefore)
+		r.stands(ctx, hooks.StatusPaused)
 	}
 	return err
+}
+
+// stands tells of how the turn stands now; a listener that fails changes nothing.
+func (r *run) stands(ctx context.Context, status hooks.Status) {
+	telemetry.Note(ctx, telemetry.KeyOutcome.String(string(status)))
+	err := r.Hooks.AgentStatus(ctx, hooks.AgentStatus{RouteID: r.s.RouteID, SessionID: r.id, Turn: r.s.Turns, Status: status})
+	if err != nil {
+		r.log.ErrorContext(ctx, "a listener failed", "error", err)
+	}
 }

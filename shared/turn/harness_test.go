@@ -18,6 +18,7 @@ import (
 	"kesoku.dev/shared/clock"
 	"kesoku.dev/shared/errs"
 	"kesoku.dev/shared/history"
+	"kesoku.dev/shared/hooks"
 	"kesoku.dev/shared/message"
 	"kesoku.dev/shared/model"
 	"kesoku.dev/shared/session"
@@ -255,7 +256,7 @@ func (w *world) hire(t *testing.T, cfg turn.Config) {
 	var err error
 	w.Turner, err = turn.New(turn.Deps{
 		Open: func(id string) turn.Ledger { return st.Session(id) }, Bus: w.wakes, Models: model.Registry{"test": w.model}, Toolbox: w.tools,
-		Specs: []model.Tool{{Name: "a"}, {Name: "b"}, {Name: "c"}}, Roles: persona{}, Files: noFiles{}, Clock: hasty{w.now}, NewID: uuid.NewString,
+		Specs: []model.Tool{{Name: "a"}, {Name: "b"}, {Name: "c"}}, Roles: persona{}, Files: noFiles{}, Hooks: &hooks.Hooks{}, Clock: hasty{w.now}, NewID: uuid.NewString,
 		Log: slog.New(slog.DiscardHandler), Going: going,
 	}, cfg)
 	if err != nil {

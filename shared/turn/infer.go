@@ -28,26 +28,15 @@ func (r *run) infer(ctx context.Context) (inference.Answer, error) {
 		if err != nil {
 			return err
 		}
-		a, err = inference.Ask(ctx, driver, req)
+		a, err = inference.Attempt(ctx, driver, r.s.Settings.Model, req, r.failures+1, errInterrupted)
+		r.used.Prompt, r.used.Output = r.used.Prompt+a.Usage.Prompt, r.used.Output+a.Usage.Output
 		return err
 	})
 	return a, err
 }
 
 // tools lists what the route allows.
-func (r *run) tools() []model.Tool {
-	allowed := r.s.Settings.Tools
-	if len(allowed) == 0 {
-		return r.Specs
-	}
-	var out []model.Tool
-	for _, spec := range r.Specs {
-		if slices.Contains(allowed, spec.Name) {
-			out = append(out, spec)
-		}
-	}
-	return out
-}
+func (r *run) tools() []model.Tool { return inference.Allowed(r.Specs, r.s.Settings.Tools) }
 
 // offers reports whether the route allows a tool.
 func (r *run) offers(name string) bool {

@@ -5,13 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"kesoku.dev/shared/bus"
 	"kesoku.dev/shared/errs"
+	"kesoku.dev/shared/hooks"
 	"kesoku.dev/shared/locale"
 	"kesoku.dev/shared/message"
+	"kesoku.dev/shared/model"
 	"kesoku.dev/shared/session"
+	"kesoku.dev/shared/telemetry"
 	"kesoku.dev/shared/turn/transcript"
 )
 
@@ -29,6 +33,7 @@ type run struct {
 	messages transcript.Transcript
 	// failures counts the provider's transient faults since the last stored step.
 	failures int
+	used     model.Usage // by this turn in this invocation
 }
 
 // errInterrupted ends an inference that must give way.
@@ -46,7 +51,7 @@ const (
 // drain runs turns until nothing waits. A turn that ended left the lease with us exactly if more waits.
 func (r *run) drain(ctx context.Context) error {
 	for {
-		n, err := r.advance(ctx)
+		n, err := r.live(ctx)
 		if err != nil {
 			return err
 		}
@@ -61,6 +66,23 @@ func (r *run) drain(ctx context.Context) error {
 			}
 		}
 	}
+}
+
+// live runs the live turn until it is over or let go, within a span of its own.
+func (r *run) live(ctx context.Context) (n next, err error) {
+	if r.s.Turn == nil {
+		return turnOver, nil
+	}
+	provider, name, _ := strings.Cut(r.s.Settings.Model, ":")
+	ctx, end := telemetry.Start(ctx, telemetry.SpanAgent, telemetry.OfAgent(provider, name, r.s.Turn.Number, r.epoch)...)
+	defer end(&err)
+	r.used = model.Usage{}
+	r.stands(ctx, hooks.StatusStarted)
+	for n == goOn && err == nil {
+		n, err = r.advance(ctx)
+	}
+	telemetry.Note(ctx, telemetry.KeyInputTokens.Int(r.used.Prompt), telemetry.KeyOutputTokens.Int(r.used.Output))
+	return n, err
 }
 
 // advance does the next thing that the live turn needs.

@@ -13,9 +13,11 @@ import (
 	"kesoku.dev/shared/bus"
 	"kesoku.dev/shared/clock"
 	"kesoku.dev/shared/errs"
+	"kesoku.dev/shared/hooks"
 	"kesoku.dev/shared/message"
 	"kesoku.dev/shared/model"
 	"kesoku.dev/shared/session"
+	"kesoku.dev/shared/telemetry"
 	"kesoku.dev/shared/tool"
 	"kesoku.dev/shared/turn/inference"
 	"kesoku.dev/shared/turn/transcript"
@@ -52,6 +54,7 @@ type Deps struct {
 	Specs   []model.Tool
 	Roles   Roles
 	Files   inference.Files
+	Hooks   *hooks.Hooks
 	Clock   clock.Clock
 	NewID   func() string
 	Log     *slog.Logger
@@ -102,10 +105,11 @@ func (t *Turner) Handle(ctx context.Context, wake bus.Wake, d bus.Delivery) erro
 	if t.stopping() {
 		return errors.New("the instance is stopping: no new turn is claimed")
 	}
+	ctx = telemetry.WithSession(ctx, wake.Session)
 	r := &run{
 		Turner: t, id: wake.Session, ledger: t.Open(wake.Session), started: t.Clock.Now(), messages: transcript.Transcript{},
 		claimant: session.Claimant{Holder: t.NewID(), EventID: d.EventID},
-		log:      t.Log.With("session", wake.Session),
+		log:      t.Log,
 	}
 	verdict, err := r.claim(ctx)
 	if errors.Is(err, errs.ErrNotFound) {
@@ -114,6 +118,7 @@ func (t *Turner) Handle(ctx context.Context, wake bus.Wake, d bus.Delivery) erro
 	if err != nil {
 		return err
 	}
+	telemetry.Note(ctx, telemetry.KeyVerdict.String(string(verdict)))
 	switch verdict {
 	case session.VerdictClaimed:
 		return r.drain(ctx)

@@ -20,7 +20,8 @@ type Answer struct {
 	ThoughtSignature []byte
 	Calls            []message.Call
 	Usage            model.Usage
-	Truncated        bool // cut at the token limit
+	Finish           model.Finish // empty where the provider named no reason
+	Truncated        bool         // cut at the token limit
 }
 
 // Blank reports whether a person would see nothing. White space counts as nothing.
@@ -69,6 +70,9 @@ func (a *Answer) add(d model.Delta) error {
 	}
 	if d.Usage != nil {
 		a.Usage = *d.Usage
+	}
+	if d.Finish != "" {
+		a.Finish = d.Finish
 	}
 	a.Truncated = a.Truncated || d.Finish == model.FinishLength
 	return a.bounded()

@@ -52,7 +52,7 @@ func TestAskGathers(t *testing.T) {
 	want := inference.Answer{
 		Text: "The answer", TextSignature: []byte("of text"), Thought: "let me see", ThoughtSignature: []byte("of thought"),
 		Calls: []message.Call{{ID: "a", Name: "one", Arguments: `{"x":1}`, Signature: []byte("of call")}, {ID: "b", Name: "two", Arguments: `{}`}},
-		Usage: model.Usage{Prompt: 10, Output: 5, Total: 15},
+		Usage: model.Usage{Prompt: 10, Output: 5, Total: 15}, Finish: model.FinishStop,
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v\nwant %+v", got, err, want)

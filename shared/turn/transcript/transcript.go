@@ -6,6 +6,7 @@ import (
 	"context"
 	"slices"
 
+	"kesoku.dev/shared/errs"
 	"kesoku.dev/shared/message"
 	"kesoku.dev/shared/session"
 )
@@ -85,4 +86,55 @@ func (t Transcript) Unanswered(turn int) []message.Message {
 	return slices.DeleteFunc(t.InOrder(), func(m message.Message) bool {
 		return m.Turn != turn || m.Type != message.TypeToolCall || answered[m.ID] || m.Status == message.StatusInterrupted
 	})
+}
+
+// Take moves the messages of refs into the live turn: they stand at a step, and are being processed from now on.
+func (t Transcript) Take(d *session.Draft, refs []session.Ref, step int, phase message.Phase) error {
+	for i, ref := range refs {
+		m, ok := t[ref.Seq]
+		if !ok {
+			return errs.Permanentf("session %s: the inbox names message %d, which is not stored", d.ID, ref.Seq)
+		}
+		m.Turn, m.Step, m.Phase, m.Ordinal = d.Turn.Number, step, phase, i
+		if m.Metadata.Locale != "" && (ref.When != session.WhenQuiet || d.Turn.Locale == "") {
+			d.Turn.Locale = m.Metadata.Locale
+		}
+		if err := d.Move(&m, message.Claim); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Reclaim claims again those prompts of the live turn that were put back.
+func (t Transcript) Reclaim(d *session.Draft) error {
+	for _, seq := range d.Turn.Prompts {
+		if m := t[seq]; m.Status == message.StatusPendingAgent {
+			if err := d.Move(&m, message.Claim); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// End moves the live turn's prompts to their end.
+func (t Transcript) End(d *session.Draft, by message.Transition) error {
+	for _, seq := range d.Turn.Prompts {
+		m := t[seq]
+		if err := d.Move(&m, by); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Abandon marks the calls of the live turn that never got a result.
+func (t Transcript) Abandon(d *session.Draft) error {
+	for _, m := range t.Unanswered(d.Turn.Number) {
+		if err := d.Move(&m, message.Preempt); err != nil {
+			return err
+		}
+	}
+	return nil
 }
