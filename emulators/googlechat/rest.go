@@ -22,12 +22,12 @@ const (
 // operation answers one REST call with what goes out as JSON, or an error, best a *wire.Error.
 type operation func(r *http.Request) (any, error)
 
-// Handler serves the REST API under /v1/, the keys under /certs/ and the faults under /control/faults.
+// Handler serves the REST APIs under /v1/, the keys under /certs/ and the faults under /control/faults.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	const message, reactions = "/v1/spaces/{space}/messages/{message}", "/v1/spaces/{space}/messages/{message}/reactions"
 	mux.Handle("POST /v1/spaces/{space}/messages", s.serve("create", s.createMessage))
-	mux.Handle("GET /v1/spaces/{space}/messages", s.serve("list", s.listMessages))
+	mux.Handle("GET /v1/spaces/{space}/messages", s.serve("list", s.approved(s.listMessages)))
 	mux.Handle("GET "+message, s.serve("get", s.getMessage))
 	mux.Handle("PATCH "+message, s.serve("patch", s.patchMessage))
 	mux.Handle("PUT "+message, s.serve("patch", s.patchMessage))
@@ -38,6 +38,7 @@ func (s *Server) Handler() http.Handler {
 	mux.Handle(reactions, s.serve("", noReactions))
 	mux.Handle(reactions+"/{reaction}", s.serve("", noReactions))
 	mux.HandleFunc("GET /v1/media/{resource...}", s.downloadMedia)
+	s.workspaceEvents(mux)
 	chatKeys, oidcKeys := s.hook.Keys()
 	mux.Handle("GET /certs/chat.json", chatKeys)
 	mux.Handle("GET /certs/oidc.json", oidcKeys)

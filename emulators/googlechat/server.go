@@ -1,14 +1,16 @@
-// Package googlechat stands in for Google Chat: the REST API that an app calls, and the platform that calls the app's webhook when people
-// do something. It knows the public protocol and nothing of the app behind it. People act through the methods that Server has from
+// Package googlechat stands in for Google Chat: the REST API that an app calls, the Workspace Events API by which it subscribes to spaces, and
+// the platform that calls the app's webhook when people do something. It knows the public protocol and nothing of the app behind it. People act through the methods that Server has from
 // package world; a test or a page calls them.
 package googlechat
 
 import (
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 
 	"kesoku.dev/emulators/googlechat/fault"
 	"kesoku.dev/emulators/googlechat/hook"
+	"kesoku.dev/emulators/googlechat/subscriptions"
 	"kesoku.dev/emulators/googlechat/wire"
 	"kesoku.dev/emulators/googlechat/world"
 	"kesoku.dev/shared/clock"
@@ -28,6 +30,8 @@ type Options struct {
 	Places []world.Place  // default: two rooms with everybody, and a direct message of each person with the app
 
 	Webhook hook.Webhook
+	// Publish sends what subscriptions of the Workspace Events API bring to their topics; without it they bring nothing.
+	Publish subscriptions.Publish
 	// Settings are those that each space starts with.
 	Settings hook.Settings
 	// WritesPerSecond limits the writes of one space; 0 means Google's own limit, a negative number none.
@@ -44,8 +48,10 @@ type Options struct {
 type Server struct {
 	*world.World
 	hook          *hook.Sender
+	events        *subscriptions.Set
 	faults        fault.Set
 	requireBearer bool
+	unapproved    atomic.Bool
 }
 
 // New makes a stand-in with its people and places. Close it to stop its deliveries.
@@ -62,8 +68,9 @@ func New(opts Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.Connect(h)
-	return &Server{World: w, hook: h, requireBearer: opts.RequireBearer}, nil
+	events := subscriptions.New(opts.Publish, opts.Clock, opts.Logger)
+	w.Connect(h, events.Announce)
+	return &Server{World: w, hook: h, events: events, requireBearer: opts.RequireBearer}, nil
 }
 
 func (o Options) withDefaults() Options {
@@ -93,7 +100,13 @@ func (o Options) withDefaults() Options {
 }
 
 // Close stops deliveries and waits until they have ended.
-func (s *Server) Close() { s.hook.Close() }
+func (s *Server) Close() {
+	s.events.Close()
+	s.hook.Close()
+}
+
+// AuthorizePush gives a request the token that Pub/Sub's push to the webhook would carry.
+func (s *Server) AuthorizePush(r *http.Request) error { return s.hook.AuthorizePush(r) }
 
 // SetWebhook changes where the app listens.
 func (s *Server) SetWebhook(w hook.Webhook) { s.hook.SetWebhook(w) }

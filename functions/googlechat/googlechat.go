@@ -50,13 +50,18 @@ func New(_ context.Context, b *boot.Base, v *boot.Vars) (http.Handler, error) {
 	}
 	return &hook{
 		verify: verifier.Verify, decoder: webhook.Decoder{AppUser: v.Optional("CHAT_APP_USER", "")},
-		events: b.Store, bus: b.Bus, clock: b.Clock, log: b.Log,
+		events: b.Store, spaces: b.Store, bus: b.Bus, clock: b.Clock, log: b.Log,
 	}, nil
 }
 
 // events stores what came in.
 type events interface {
 	PutEvent(ctx context.Context, r chat.Record) error
+}
+
+// spaces hear of what becomes of subscriptions.
+type spaces interface {
+	SubscriptionMoved(ctx context.Context, name string) error
 }
 
 // publisher sends wake-ups.
@@ -68,6 +73,7 @@ type hook struct {
 	verify  func(ctx context.Context, authorization string) (token.Caller, error)
 	decoder webhook.Decoder
 	events  events
+	spaces  spaces
 	bus     publisher
 	clock   clock.Clock
 	log     *slog.Logger
@@ -126,6 +132,9 @@ func (h *hook) receive(ctx context.Context, w http.ResponseWriter, r *http.Reque
 	case err != nil:
 		return http.StatusBadRequest, fmt.Errorf("read body: %w", err)
 	}
+	if name, ok := webhook.Subscription(caller, body); ok {
+		return h.moved(ctx, name)
+	}
 	all, decodeErr := h.decoder.Decode(caller, body)
 	for _, e := range all {
 		if err := h.take(ctx, e); err != nil {
@@ -136,6 +145,18 @@ func (h *hook) receive(ctx context.Context, w http.ResponseWriter, r *http.Reque
 		return http.StatusBadRequest, decodeErr
 	}
 	return http.StatusOK, decodeErr
+}
+
+// moved has the next sweep look at a subscription that something has become of: what, the API says best.
+func (h *hook) moved(ctx context.Context, name string) (int, error) {
+	if name == "" {
+		return http.StatusOK, errors.New("subscription event of a form that is not known")
+	}
+	h.log.InfoContext(ctx, "subscription event taken", "subscription", name)
+	if err := h.spaces.SubscriptionMoved(ctx, name); err != nil {
+		return statusOf(err), err
+	}
+	return http.StatusOK, nil
 }
 
 func statusOf(err error) int {

@@ -1,5 +1,5 @@
 // Package sweep is the function that finds what was left behind and wakes it again: Cloud Scheduler publishes to the topic sweeps every
-// minute. It reads only what is outstanding and overdue, never all sessions.
+// minute. It reads only what is outstanding and overdue, never all sessions. It also keeps the subscriptions by which rooms are heard.
 package sweep
 
 import (
@@ -16,6 +16,7 @@ import (
 	"kesoku.dev/shared/errs"
 	"kesoku.dev/shared/message"
 	"kesoku.dev/shared/session"
+	"kesoku.dev/shared/telemetry"
 )
 
 func init() { functions.CloudEvent("sweep", boot.Event("sweep", New)) }
@@ -23,16 +24,26 @@ func init() { functions.CloudEvent("sweep", boot.Event("sweep", New)) }
 // perShard bounds what one sweep takes up from each shard; the rest is the next sweep's.
 const perShard = 100
 
-// New wires the function.
-func New(_ context.Context, b *boot.Base, _ *boot.Vars) (func(context.Context, cloudevents.Event) error, error) {
-	s := &sweeper{b}
+// New wires the function. Its variables: WORKSPACE_EVENTS_TOPIC, where events of listened rooms go to (projects/p/topics/t; without it no room
+// is listened to); CHAT_ENDPOINT and WORKSPACE_EVENTS_ENDPOINT, the APIs' where they are not Google's.
+func New(ctx context.Context, b *boot.Base, v *boot.Vars) (func(context.Context, cloudevents.Event) error, error) {
+	rooms, err := newRooms(ctx, b, v)
+	if err != nil {
+		return nil, err
+	}
+	s := &sweeper{Base: b, rooms: rooms}
 	return bus.Handle(b.Log, b.Store, s.handle), nil
 }
 
-type sweeper struct{ *boot.Base }
+type sweeper struct {
+	*boot.Base
+	rooms *rooms
+}
 
 // handle sweeps every shard; what fails in one does not keep it from the others.
 func (s *sweeper) handle(ctx context.Context, _ bus.Sweep, _ bus.Delivery) error {
+	// What it finds is other traces' work; who wakes it is worth knowing, and no more.
+	ctx = telemetry.Apart(ctx)
 	now := s.Clock.Now()
 	var problems []error
 	events, sessions := 0, 0
@@ -44,10 +55,11 @@ func (s *sweeper) handle(ctx context.Context, _ bus.Sweep, _ bus.Delivery) error
 		sessions += n
 		problems = append(problems, err)
 	}
-	if err := errors.Join(problems...); err != nil {
+	rooms, err := s.rooms.sweep(ctx)
+	if err := errors.Join(append(problems, err)...); err != nil {
 		return err
 	}
-	s.Log.InfoContext(ctx, "swept", "events", events, "sessions", sessions)
+	s.Log.InfoContext(ctx, "swept", "events", events, "sessions", sessions, "rooms", rooms)
 	return s.Store.Swept(ctx)
 }
 

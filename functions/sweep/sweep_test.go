@@ -2,24 +2,36 @@ package sweep_test
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
 	"testing"
 	"time"
 
+	cloudevents "github.com/cloudevents/sdk-go/v2"
 	"google.golang.org/grpc/codes"
 
+	"kesoku.dev/functions/sweep"
 	"kesoku.dev/shared/boot/boottest"
+	"kesoku.dev/shared/bus"
 	"kesoku.dev/shared/chat"
 	"kesoku.dev/shared/clock"
 	"kesoku.dev/shared/message"
+	"kesoku.dev/shared/route"
 	"kesoku.dev/shared/session"
 	"kesoku.dev/shared/store"
 	"kesoku.dev/shared/testenv"
 )
 
+var start = time.Date(2026, 5, 27, 9, 0, 0, 0, time.UTC)
+
+func pushed(t *testing.T, id, data string, at time.Time) cloudevents.Event {
+	t.Helper()
+	return boottest.Push(t, bus.TopicSweeps, id, []byte(data), at)
+}
+
 // world is a project with one session to be swept.
 type world struct {
-	*instance
+	*boottest.Instance
 	env   *testenv.Env
 	now   *clock.Manual
 	store *store.Store
@@ -29,14 +41,14 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{env: testenv.New(t), now: clock.NewManual(start), id: "s1"}
-	w.instance = newInstance(t, w.env, "sweep-1", boottest.Stepped{Manual: w.now})
-	w.store = base(t, w.env, w.env.Client, boottest.Stepped{Manual: w.now}).Store
+	w.Instance = boottest.Start(t, w.env, "sweep-1", boottest.Stepped{Manual: w.now}, sweep.New)
+	w.store = boottest.Base(t, w.env, w.env.Client, boottest.Stepped{Manual: w.now}, slog.New(slog.DiscardHandler)).Store
 	return w
 }
 
 func (w *world) sweep(t *testing.T) []string {
 	t.Helper()
-	if err := w.handle(t.Context(), pushed(t, "e", "{}", w.now.Now())); err != nil {
+	if err := w.Handle(t.Context(), pushed(t, "e", "{}", w.now.Now())); err != nil {
 		t.Errorf("sweep: %v", err)
 	}
 	return w.Heard()
@@ -191,22 +203,22 @@ func TestTwoSweeps(t *testing.T) {
 	w.claim(t)
 	epoch := w.session(t).TurnLease.Epoch
 	w.now.Advance(301 * time.Second)
-	rival := newInstance(t, w.env, "sweep-2", boottest.Stepped{Manual: w.now})
-	w.client.Faults.Clear()
+	rival := boottest.Start(t, w.env, "sweep-2", boottest.Stepped{Manual: w.now}, sweep.New)
+	w.Client.Faults.Clear()
 	// The rival comes between our read and our commit.
-	w.client.Faults.Add(testenv.Fault{Method: "Commit", Times: 1, Before: func() {
-		if err := rival.handle(t.Context(), pushed(t, "e2", "", w.now.Now())); err != nil {
+	w.Client.Faults.Add(testenv.Fault{Method: "Commit", Times: 1, Before: func() {
+		if err := rival.Handle(t.Context(), pushed(t, "e2", "", w.now.Now())); err != nil {
 			t.Errorf("rival: %v", err)
 		}
 	}})
-	if err := w.handle(t.Context(), pushed(t, "e1", "", w.now.Now())); err != nil {
+	if err := w.Handle(t.Context(), pushed(t, "e1", "", w.now.Now())); err != nil {
 		t.Error(err)
 	}
 	s := w.session(t)
 	if s.Turn.Recoveries != 1 || s.TurnLease.Epoch != epoch+1 || w.message(t, 1).Status != message.StatusPendingAgent {
 		t.Errorf("recoveries %d, epoch %d after %d, prompt %s: want it put back once", s.Turn.Recoveries, s.TurnLease.Epoch, epoch, w.message(t, 1).Status)
 	}
-	if n := w.client.Counts().Writes + rival.client.Counts().Writes; n != 4 {
+	if n := w.Client.Counts().Writes + rival.Client.Counts().Writes; n != 4 {
 		t.Errorf("%d documents written by both, want session and prompt once, and each sweep's note of itself", n)
 	}
 }
@@ -218,14 +230,14 @@ func TestSweepLosesToClaim(t *testing.T) {
 	w.prompt(t)
 	w.claim(t)
 	w.now.Advance(301 * time.Second)
-	w.client.Faults.Clear()
-	w.client.Faults.Add(testenv.Fault{Method: "Commit", Times: 1, Before: func() {
+	w.Client.Faults.Clear()
+	w.Client.Faults.Add(testenv.Fault{Method: "Commit", Times: 1, Before: func() {
 		w.change(t, func(d *session.Draft) error {
 			d.ClaimTurn(session.Claimant{Holder: "alive", EventID: "e9"}, w.now.Now())
 			return nil
 		})
 	}})
-	if err := w.handle(t.Context(), pushed(t, "e1", "", w.now.Now())); err != nil {
+	if err := w.Handle(t.Context(), pushed(t, "e1", "", w.now.Now())); err != nil {
 		t.Error(err)
 	}
 	if s := w.session(t); s.TurnLease.Holder != "alive" || w.message(t, 1).Status != message.StatusProcessing {
@@ -258,7 +270,7 @@ func TestLostEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	stored.Settle(chat.Decision{Effect: chat.EffectIgnore}, "ignored", "")
-	if err := w.store.SettleEvent(t.Context(), stored); err != nil {
+	if err := w.store.Commit(t.Context(), route.Change{Events: []chat.Stored{stored}}); err != nil {
 		t.Fatal(err)
 	}
 	if got := w.sweep(t); len(got) != 0 {
@@ -290,7 +302,7 @@ func TestUndrainedOutbox(t *testing.T) {
 	if got := w.sweep(t); !slices.Equal(got, []string{wakeDeliver}) {
 		t.Errorf("dead delivery: published %v", got)
 	}
-	if n := w.client.Counts().Writes; n != 3 {
+	if n := w.Client.Counts().Writes; n != 3 {
 		t.Errorf("%d documents written, want each of three sweeps' note of itself: nothing had to be put back", n)
 	}
 }
@@ -309,7 +321,7 @@ func TestIdle(t *testing.T) {
 	if got := w.sweep(t); len(got) != 0 {
 		t.Errorf("published %v", got)
 	}
-	if c := w.client.Counts(); c.Reads != 0 || c.Writes != 1 || c.Published != 0 || c.Calls["RunQuery"] != 2*session.WakeShards {
+	if c := w.Client.Counts(); c.Reads != 0 || c.Writes != 1 || c.Published != 0 || c.Calls["RunQuery"] != 2*session.WakeShards {
 		t.Errorf("%+v, want %d queries, the note that it swept, and nothing else", c, 2*session.WakeShards)
 	}
 }
@@ -320,18 +332,18 @@ func TestOneShardFails(t *testing.T) {
 	w := newWorld(t)
 	w.prompt(t)
 	w.now.Advance(time.Minute)
-	w.client.Faults.Clear()
-	w.client.Faults.Add(testenv.Fault{Method: "RunQuery", Times: 1, Fail: codes.PermissionDenied})
-	w.Ear = boottest.Listen(w.client)
-	if err := w.handle(t.Context(), pushed(t, "e", "", w.now.Now())); err == nil {
+	w.Client.Faults.Clear()
+	w.Client.Faults.Add(testenv.Fault{Method: "RunQuery", Times: 1, Fail: codes.PermissionDenied})
+	w.Ear = boottest.Listen(w.Client)
+	if err := w.Handle(t.Context(), pushed(t, "e", "", w.now.Now())); err == nil {
 		t.Error("acked although a shard was not looked at")
 	}
 	if got := w.Heard(); !slices.Equal(got, []string{wakeTurn}) {
 		t.Errorf("published %v", got)
 	}
-	w.client.Faults.Clear()
-	w.client.Faults.Add(testenv.Fault{Method: "Publish", Times: 1, Fail: codes.PermissionDenied})
-	if err := w.handle(t.Context(), pushed(t, "e", "", w.now.Now())); err == nil {
+	w.Client.Faults.Clear()
+	w.Client.Faults.Add(testenv.Fault{Method: "Publish", Times: 1, Fail: codes.PermissionDenied})
+	if err := w.Handle(t.Context(), pushed(t, "e", "", w.now.Now())); err == nil {
 		t.Error("acked although nobody was woken")
 	}
 }

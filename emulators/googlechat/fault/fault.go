@@ -30,12 +30,14 @@ const (
 
 var (
 	kinds = []string{Kind429, Kind500, Kind503, Kind403, Kind404, KindInvalidArgument, KindDrop, KindTimeoutAfterWrite}
-	ops   = []string{"create", "patch", "get", "list", "delete"}
+	ops   = []string{"create", "patch", "get", "list", "delete",
+		"subscriptions.create", "subscriptions.list", "subscriptions.get", "subscriptions.patch", "subscriptions.delete", "subscriptions.reactivate"}
 )
 
 // Fault is one failure to come.
 type Fault struct {
-	Op    string `json:"op"`   // create, patch, get, list or delete
+	// Op is create, patch, get, list or delete, of messages, or one of these or reactivate behind "subscriptions.".
+	Op    string `json:"op"`
 	Kind  string `json:"kind"` // one of the Kind constants
 	Times int    `json:"times"`
 	// RetryAfterSeconds goes into the answer of a 429 or 503; 0 leaves it out.

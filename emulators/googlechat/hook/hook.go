@@ -73,7 +73,7 @@ type Settings struct {
 	Form wire.Form `json:"form"` // default add-on
 	// EndpointAudience makes classic events carry an OIDC token for the endpoint's URL instead of Chat's own for the project.
 	EndpointAudience bool `json:"endpoint_audience"`
-	// SpaceEvents subscribes the app to every message of the space.
+	// SpaceEvents pushes every message of the space to the app, as if it had a subscription; beside those that it has.
 	SpaceEvents bool `json:"space_events"`
 	// Copies is how often each event is sent at the same time, 1 to 10; Retries is how often a failed delivery is sent again, up to 10.
 	Copies  int `json:"copies"`
@@ -203,6 +203,26 @@ func (s *Sender) SpaceEvent(set Settings, event *wire.SpaceEvent) {
 		space: event.Space, kind: event.Type, url: target, audience: cmp.Or(w.PushAudience, target), email: w.PushServiceAccount, signer: s.oidc,
 		body: body, timeout: w.Timeout, retries: set.Retries, acked: func(status int) bool { return slices.Contains(acks, status) },
 	}, set.Copies)
+}
+
+// Project is the number of the app's project.
+func (s *Sender) Project() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return cmp.Or(s.webhook.ProjectNumber, "local")
+}
+
+// AuthorizePush signs the token of a Pub/Sub push to the webhook into a request.
+func (s *Sender) AuthorizePush(r *http.Request) error {
+	s.mu.Lock()
+	w := s.webhook
+	s.mu.Unlock()
+	token, err := s.oidc.Token(cmp.Or(w.PushAudience, w.PushURL, w.URL), w.PushServiceAccount)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	return nil
 }
 
 // send starts the copies of a call. The caller holds mu.

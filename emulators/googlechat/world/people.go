@@ -127,9 +127,8 @@ func (w *World) Click(c Click) error {
 	if c.Function == "" || person.Bot {
 		return wire.Errorf(http.StatusBadRequest, "only a person can press a button, and it must have a function")
 	}
-	w.interact(sp, &wire.Interaction{
-		Kind: wire.KindClicked, At: w.stamp(), User: person.user(), Locale: person.Locale, Message: m, Function: c.Function, Parameters: c.Parameters,
-	})
+	w.interact(sp, &wire.Interaction{Kind: wire.KindClicked, At: w.stamp(), User: person.user(), Locale: person.Locale, Message: m,
+		Function: c.Function, Parameters: c.Parameters})
 	return nil
 }
 

@@ -57,6 +57,7 @@ type World struct {
 	opts  Options
 	clock clock.Clock
 	hook  *hook.Sender
+	rooms func(e *wire.SpaceEvent) // tells subscriptions, and does not wait
 	feed  feed
 
 	mu     sync.Mutex
@@ -70,9 +71,7 @@ type World struct {
 
 // New makes the world. Connect it to a hook before anything happens in it.
 func New(opts Options) (*World, error) {
-	w := &World{
-		opts: opts, clock: opts.Clock, people: map[string]*Person{}, spaces: map[string]*space{},
-	}
+	w := &World{opts: opts, clock: opts.Clock, people: map[string]*Person{}, spaces: map[string]*space{}}
 	for _, p := range append([]Person{opts.App}, opts.People...) {
 		w.people[p.Name] = &p
 		w.order = append(w.order, p.Name)
@@ -93,8 +92,8 @@ func New(opts Options) (*World, error) {
 	return w, nil
 }
 
-// Connect names the hook that hears of everything.
-func (w *World) Connect(h *hook.Sender) { w.hook = h }
+// Connect names the hook that hears of what concerns the app, and what tells subscriptions of messages.
+func (w *World) Connect(h *hook.Sender, rooms func(*wire.SpaceEvent)) { w.hook, w.rooms = h, rooms }
 
 // Delivered tells the readers of the change feed about a delivery.
 func (w *World) Delivered(d hook.Delivery) { w.feed.publish(Change{Space: d.Space, Delivery: &d}) }
@@ -122,12 +121,14 @@ func (w *World) interact(sp *space, event *wire.Interaction) {
 	w.hook.Interaction(sp.settings, event)
 }
 
-// announce tells a subscription of the space about a message. The caller holds mu.
+// announce tells the subscriptions of the space about a message, while the app is in it. The caller holds mu.
 func (w *World) announce(sp *space, kind string, m *wire.Message) {
-	at := w.stamp()
-	w.hook.SpaceEvent(sp.settings, &wire.SpaceEvent{
-		Type: kind, ID: randomID(24), At: at, Space: sp.info.Name, Message: m, PubsubID: strconv.FormatInt(w.last.UnixMicro(), 10),
-	})
+	event := wire.SpaceEvent{Type: kind, ID: randomID(24), At: w.stamp(), Space: sp.info.Name, Message: m}
+	event.PubsubID = strconv.FormatInt(w.last.UnixMicro(), 10)
+	if sp.appIn {
+		w.rooms(&event)
+	}
+	w.hook.SpaceEvent(sp.settings, &event)
 }
 
 // stamp is the next create time: never the same twice, never backwards. The caller holds mu, or has the server to itself.

@@ -1,5 +1,6 @@
-// Package googlechat posts to Google Chat as the app: messages, cards and their edits, and files to fetch. It knows posts and cards; it
-// must not know sessions or stores. What comes in is read by its packages token and webhook, which do without the SDK.
+// Package googlechat speaks to Google Chat as the app: it posts messages and cards and edits them, fetches files, and looks up what a channel
+// is and what was said in it. It knows posts and cards; it must not know sessions or stores. What comes in is read by its packages token and
+// webhook, which do without the SDK; package subscription asks for what does not come by itself.
 package googlechat
 
 import (
@@ -13,12 +14,12 @@ import (
 	"time"
 
 	chatapi "google.golang.org/api/chat/v1"
-	"google.golang.org/api/googleapi"
 	"google.golang.org/api/option"
 
 	"kesoku.dev/shared/chat"
 	"kesoku.dev/shared/errs"
 	"kesoku.dev/shared/platform"
+	"kesoku.dev/shared/platform/googlechat/internal/fault"
 	"kesoku.dev/shared/platform/googlechat/internal/names"
 	"kesoku.dev/shared/render"
 )
@@ -50,27 +51,36 @@ type Config struct {
 	Endpoint string // of the Chat API; empty for Google's own
 	// ActionURL is the webhook's URL, for an app that is an add-on: its buttons call it. Empty for a classic app.
 	ActionURL string
+	// AppUser is the app's own user ("users/123"), by which it knows its messages in a channel's history. Empty where it is not known: then
+	// only those that it named itself are known.
+	AppUser string
 }
 
-// Adapter posts to Google Chat as the app (scope chat.bot). It keeps no state and is safe for concurrent use.
+// Adapter posts to Google Chat as the app. It keeps no state and is safe for concurrent use.
 type Adapter struct {
 	config  Config
-	service *chatapi.Service
+	service *chatapi.Service // scope chat.bot, which every Chat app has
+	// reader has the scope chat.app.messages.readonly, which an administrator must approve: asked for together, a missing approval
+	// could cost the right to post.
+	reader *chatapi.Service
 }
 
 var _ platform.Adapter = (*Adapter)(nil)
 
 // New returns an adapter with the application's default credentials, unless options say otherwise.
 func New(ctx context.Context, c Config, opts ...option.ClientOption) (*Adapter, error) {
-	all := []option.ClientOption{option.WithScopes(chatapi.ChatBotScope)}
 	if c.Endpoint != "" {
-		all = append(all, option.WithEndpoint(strings.TrimSuffix(c.Endpoint, "/")+"/"))
+		opts = append([]option.ClientOption{option.WithEndpoint(strings.TrimSuffix(c.Endpoint, "/") + "/")}, opts...)
 	}
-	service, err := chatapi.NewService(ctx, append(all, opts...)...)
-	if err != nil {
+	client := func(scope string) (*chatapi.Service, error) {
+		return chatapi.NewService(ctx, append([]option.ClientOption{option.WithScopes(scope)}, opts...)...)
+	}
+	service, errService := client(chatapi.ChatBotScope)
+	reader, errReader := client(chatapi.ChatAppMessagesReadonlyScope)
+	if err := errors.Join(errService, errReader); err != nil {
 		return nil, fmt.Errorf("google chat client: %w", err)
 	}
-	return &Adapter{config: c, service: service}, nil
+	return &Adapter{config: c, service: service, reader: reader}, nil
 }
 
 // Features implements platform.Adapter.
@@ -101,7 +111,7 @@ func (a *Adapter) Create(ctx context.Context, p platform.Post) (platform.Posted,
 		call.MessageReplyOption(replyOrNewThread)
 	}
 	made, err := call.Do()
-	if p.ID != "" && statusCode(err) == http.StatusConflict {
+	if p.ID != "" && fault.Code(err) == http.StatusConflict {
 		made, err = a.service.Spaces.Messages.Get(resource(p.To.ChannelID, p.ID)).Context(ctx).Do()
 	}
 	if err != nil {
@@ -155,7 +165,7 @@ func (a *Adapter) Edit(ctx context.Context, channelID, id string, card *render.C
 	_, err = a.service.Spaces.Messages.Patch(resource(channelID, id), &chatapi.Message{CardsV2: cards}).
 		UpdateMask("cards_v2").Context(ctx).Do()
 	if err != nil {
-		return fmt.Errorf("%s: %w", op, fault(err))
+		return fmt.Errorf("%s: %w", op, fault.Of(err))
 	}
 	return nil
 }
@@ -169,7 +179,7 @@ func (a *Adapter) Download(ctx context.Context, source string, limit int64) (io.
 	}
 	resp, err := a.service.Media.Download(name).Context(ctx).Download()
 	if err != nil {
-		return nil, fmt.Errorf("download %.100q: %w", source, fault(err))
+		return nil, fmt.Errorf("download %.100q: %w", source, fault.Of(err))
 	}
 	if resp.ContentLength > limit {
 		return nil, errors.Join(errs.Permanentf("download %.100q of %d bytes: %w", source, resp.ContentLength, ErrTooLarge), resp.Body.Close())
@@ -206,11 +216,3 @@ func clientID(id string) string {
 }
 
 func resource(channelID, id string) string { return channelID + "/messages/" + clientID(id) }
-
-func statusCode(err error) int {
-	var e *googleapi.Error
-	if errors.As(err, &e) {
-		return e.Code
-	}
-	return 0
-}

@@ -135,6 +135,15 @@ func (m *wireMessage) annotated(typ string) bool {
 	return false
 }
 
+func (m *wireMessage) mentionsApp() bool {
+	for _, a := range m.Annotations {
+		if a.Type == "USER_MENTION" && a.UserMention.User.Type == "BOT" && a.UserMention.User.Name != aliasOfApp {
+			return true
+		}
+	}
+	return false
+}
+
 func (d Decoder) isApp(name string) bool {
 	return name != "" && (name == d.AppUser || name == aliasOfApp)
 }

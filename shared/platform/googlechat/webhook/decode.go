@@ -25,7 +25,8 @@ var (
 // Decoder reads events.
 type Decoder struct {
 	// AppUser is the app's own user, "users/<number>". Empty where it is not known: then a mention in an interaction event counts as
-	// ours, since Chat brings a space's message to an app for its mention alone; one in a subscription's event does not.
+	// ours, since Chat brings a space's message to an app for its mention alone; and a subscription's event that mentions an app is left to
+	// that interaction.
 	AppUser string
 	// Commands names the app's commands by their ids in the Chat configuration, without the slash. A slash command tells its own name,
 	// a quick command does not; a command without any name keeps its id for one.
@@ -57,6 +58,15 @@ func (d Decoder) Decode(from token.Caller, body []byte) ([]chat.Event, error) {
 	default:
 		return nil, malformed("body is not of a form that %s sends", from)
 	}
+}
+
+// Message reads one message as the Chat API gives it, of at most 1 MiB. An error wraps ErrMalformed.
+func (d Decoder) Message(body []byte) (chat.Event, error) {
+	var m wireMessage
+	if err := json.Unmarshal(body, &m); err != nil {
+		return chat.Event{}, malformed("message: %v", err)
+	}
+	return d.message(&m, nil, origin{})
 }
 
 // interaction is what both forms of interaction event say.

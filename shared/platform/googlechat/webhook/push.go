@@ -69,6 +69,9 @@ func (d Decoder) created(m *wireMessage, at string) (chat.Event, error) {
 		return chat.Event{}, ignored("a message without a sender: the subscription must include the resource")
 	case m.SlashCommand != nil || m.annotated("SLASH_COMMAND"):
 		return chat.Event{}, ignored("a slash command comes as an interaction")
+	case d.AppUser == "" && m.mentionsApp():
+		// Stored as it is, it would stand in the way of the interaction event that knows better.
+		return chat.Event{}, ignored("it mentions an app, and if that is us it comes as an interaction")
 	default:
 		return e, nil
 	}
@@ -80,6 +83,9 @@ func (d Decoder) updated(m *wireMessage, at string) (chat.Event, error) {
 	e, err := d.created(m, at)
 	if err != nil {
 		return chat.Event{}, err
+	}
+	if e.Sender.Self { // a card of ours changes with every step
+		return chat.Event{}, ignored("an edit of our own")
 	}
 	edited, err := when(m.LastUpdateTime)
 	if err != nil {
