@@ -150,7 +150,7 @@ func newStage(t *testing.T) *stage {
 	listens := httptest.NewServer(a)
 	t.Cleanup(listens.Close)
 	chat.SetWebhook(hook.Webhook{URL: listens.URL, ProjectNumber: "123456789012"})
-	web := httptest.NewServer(page.New(chat, records))
+	web := httptest.NewServer(page.New(chat, records, nil))
 	t.Cleanup(func() { web.CloseClientConnections(); web.Close() })
 	return &stage{app: a, chat: chat, url: web.URL}
 }

@@ -1,5 +1,6 @@
 // Package page serves the local page: a look-alike of Google Chat in which a developer plays all the people, beside the records that
-// the app keeps of it. It may know the stand-in of Google Chat and the message model; it must not know how records are stored.
+// the app keeps of it and the traces of its turns. It may know the stand-ins and the message model; it must not know how records are stored,
+// nor which spans there are.
 //
 // The page acts for anybody without a password, so its handler answers only requests for a loopback host, takes no cross-origin
 // writes, and the caller binds it to a loopback address (Listen does).
@@ -34,11 +35,12 @@ type Records interface {
 type page struct {
 	chat    *googlechat.Server
 	records Records
+	traces  Traces
 }
 
-// New returns the page's handler. records may be nil: then there are none to show.
-func New(chat *googlechat.Server, records Records) http.Handler {
-	p := &page{chat: chat, records: records}
+// New returns the page's handler. records and traces may be nil: then there are none to show.
+func New(chat *googlechat.Server, records Records, traces Traces) http.Handler {
+	p := &page{chat: chat, records: records, traces: traces}
 	files, err := fs.Sub(static, "static")
 	if err != nil {
 		panic(fmt.Sprintf("the embedded page is not there: %v", err)) // impossible: the directory is named above
@@ -49,6 +51,7 @@ func New(chat *googlechat.Server, records Records) http.Handler {
 	mux.HandleFunc("GET /api/state", answer(func(*http.Request, *struct{}) (any, error) { return p.snapshot(), nil }))
 	mux.HandleFunc("GET /api/spaces", answer(func(*http.Request, *struct{}) (any, error) { return p.snapshot().Spaces, nil }))
 	mux.HandleFunc("GET /api/users", answer(func(*http.Request, *struct{}) (any, error) { return p.snapshot().People, nil }))
+	mux.HandleFunc("GET /api/trace", answer(p.trace))
 	mux.HandleFunc("GET /api/media/{resource}", p.media)
 	mux.HandleFunc("POST /api/post", answer(p.post))
 	mux.HandleFunc("POST /api/edit", answer(p.edit))

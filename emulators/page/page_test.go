@@ -94,7 +94,7 @@ func newChat(t *testing.T) *googlechat.Server {
 
 func TestGuards(t *testing.T) {
 	t.Parallel()
-	handler := page.New(newChat(t), nil)
+	handler := page.New(newChat(t), nil, nil)
 	const post = `{"space":"` + room + `","user":"` + alice + `","text":"hi"}`
 	origin := func(o string) map[string]string { return map[string]string{"Origin": o} }
 	for name, tc := range map[string]struct {
@@ -141,7 +141,7 @@ func TestGuards(t *testing.T) {
 func TestStream(t *testing.T) {
 	t.Parallel()
 	chat, records := newChat(t), newMemory()
-	web := httptest.NewServer(page.New(chat, records))
+	web := httptest.NewServer(page.New(chat, records, nil))
 	defer web.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -216,7 +216,7 @@ func TestListenIsLoopback(t *testing.T) {
 
 func TestAttachmentsAreNeverShown(t *testing.T) {
 	t.Parallel()
-	web := httptest.NewServer(page.New(newChat(t), nil))
+	web := httptest.NewServer(page.New(newChat(t), nil, nil))
 	defer web.Close()
 	body := `{"space":"` + room + `","user":"` + alice + `","files":[{"name":"x.html","type":"text/html","data":"PGI+"}]}`
 	resp, err := http.Post(web.URL+"/api/post", "application/json", strings.NewReader(body))

@@ -43,6 +43,7 @@ type snapshot struct {
 	Spaces     []spaceView                `json:"spaces"`
 	Messages   map[string][]*wire.Message `json:"messages"`
 	Deliveries []hook.Delivery            `json:"deliveries"`
+	Traces     bool                       `json:"traces"` // whether turns have traces to show
 }
 
 // recordView is one message of a session with its row in the message model's table.
@@ -60,7 +61,7 @@ type recordsView struct {
 }
 
 func (p *page) snapshot() snapshot {
-	out := snapshot{App: viewOf(p.chat.App()), Messages: map[string][]*wire.Message{}, Deliveries: p.chat.Deliveries()}
+	out := snapshot{App: viewOf(p.chat.App()), Messages: map[string][]*wire.Message{}, Deliveries: p.chat.Deliveries(), Traces: p.traces != nil}
 	out.Deliveries = out.Deliveries[max(0, len(out.Deliveries)-callsKept):]
 	for _, person := range p.chat.People() {
 		out.People = append(out.People, viewOf(person))
@@ -94,6 +95,7 @@ func (p *page) stream(w http.ResponseWriter, r *http.Request) {
 	e := events{w: w, flush: http.NewResponseController(w).Flush}
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
+	spans := p.heard()
 	for err := e.send("snapshot", p.snapshot()); err == nil; {
 		select {
 		case <-ctx.Done():
@@ -102,6 +104,9 @@ func (p *page) stream(w http.ResponseWriter, r *http.Request) {
 			err = e.beat()
 		case v := <-records:
 			err = e.send("records", v)
+		case <-spans:
+			spans = p.heard()
+			err = e.send("spans", struct{}{}) // who shows a trace asks for it
 		case c, ok := <-changes:
 			if !ok {
 				return
@@ -115,6 +120,14 @@ func (p *page) stream(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	}
+}
+
+// heard is closed when there are more spans; it is nil, and so never ready, where there are no traces.
+func (p *page) heard() <-chan struct{} {
+	if p.traces == nil {
+		return nil
+	}
+	return p.traces.Heard()
 }
 
 func (p *page) sendChange(e events, c world.Change) error {

@@ -21,6 +21,8 @@ import (
 	"kesoku.dev/shared/clock"
 	"kesoku.dev/shared/config"
 	"kesoku.dev/shared/store"
+	"kesoku.dev/shared/telemetry"
+	"kesoku.dev/shared/telemetry/export"
 )
 
 // Base is what every function works with.
@@ -48,20 +50,20 @@ func Assemble(going context.Context, st *store.Store, publisher *bus.Publisher, 
 	}, nil
 }
 
-// connect dials what the environment names. The SDKs find the emulators by their own variables.
-func connect(ctx, going context.Context, v *Vars, log *slog.Logger) (*Base, error) {
+// connect dials what the environment names. The SDKs of Firestore and Pub/Sub find the emulators by their own variables.
+func connect(ctx, going context.Context, function string, v *Vars) (*Base, error) {
 	project, bucket := v.Required("GOOGLE_CLOUD_PROJECT"), v.Required("STAGING_BUCKET")
 	if err := v.Err(); err != nil {
 		return nil, err
 	}
 	ck := clock.System{}
-	files, errFiles := blob.Connect(ctx, bucket)
+	files, errFiles := blob.Connect(ctx, bucket, v.Optional("STORAGE_EMULATOR_HOST", ""))
 	publisher, errBus := bus.Connect(ctx, project)
 	st, errStore := store.Connect(ctx, project, files, ck, uuid.NewString)
 	if err := errors.Join(errFiles, errBus, errStore); err != nil {
 		return nil, fmt.Errorf("connect to project %s: %w", project, err)
 	}
-	return Assemble(going, st, publisher, files, ck, log)
+	return Assemble(going, st, publisher, files, ck, NewLog(os.Stderr, function, project))
 }
 
 // instance is one function in this process.
@@ -71,36 +73,52 @@ type instance[T any] struct {
 	drain *drain
 	log   *slog.Logger
 
-	mu      sync.Mutex
-	handler *T
+	mu    sync.Mutex
+	ready *ready[T]
+}
+
+// ready is what the first request has built.
+type ready[T any] struct {
+	handler T
+	traces  *export.Exporter
 }
 
 func newInstance[T any](name string, build func(context.Context, *Base, *Vars) (T, error)) *instance[T] {
-	return &instance[T]{name: name, build: build, drain: newDrain(), log: NewLog(os.Stderr, name)}
+	return &instance[T]{name: name, build: build, drain: newDrain(), log: NewLog(os.Stderr, name, "")}
 }
 
 // get builds the handler at the first request. A failure is told to that request's caller and tried anew at the next.
-func (i *instance[T]) get(ctx context.Context) (T, error) {
+func (i *instance[T]) get(ctx context.Context) (*ready[T], error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.handler != nil {
-		return *i.handler, nil
+	if i.ready != nil {
+		return i.ready, nil
 	}
-	var none T
 	// The clients outlive the request that made them.
-	ctx = context.WithoutCancel(ctx)
-	vars := Environ()
-	base, err := connect(ctx, i.drain.going, vars, i.log)
+	r, err := i.start(context.WithoutCancel(ctx))
 	if err != nil {
-		return none, fmt.Errorf("start function %s: %w", i.name, err)
+		return nil, fmt.Errorf("start function %s: %w", i.name, err)
+	}
+	i.ready = r
+	i.drain.onSignal(i.log)
+	return r, nil
+}
+
+func (i *instance[T]) start(ctx context.Context) (*ready[T], error) {
+	vars := Environ()
+	base, err := connect(ctx, i.drain.going, i.name, vars)
+	if err != nil {
+		return nil, err
+	}
+	traces, err := tracing(ctx, i.name, vars.Optional("GOOGLE_CLOUD_PROJECT", ""), vars, base.Log)
+	if err != nil {
+		return nil, err
 	}
 	h, err := i.build(ctx, base, vars)
 	if err := errors.Join(vars.Err(), err); err != nil {
-		return none, fmt.Errorf("start function %s: %w", i.name, err)
+		return nil, errors.Join(err, traces.Close(ctx))
 	}
-	i.handler = &h
-	i.drain.onSignal(i.log)
-	return h, nil
+	return &ready[T]{handler: h, traces: traces}, nil
 }
 
 // errNotReady is all that a caller is told; the log has the reason.
@@ -115,12 +133,13 @@ func Event(name string, build func(ctx context.Context, b *Base, vars *Vars) (fu
 			return errNotReady
 		}
 		defer leave()
-		h, err := i.get(ctx)
+		ready, err := i.get(ctx)
 		if err != nil {
 			i.log.ErrorContext(ctx, "not started", "error", err)
 			return errNotReady
 		}
-		return h(ctx, e)
+		defer ready.traces.Flush(ctx)
+		return ready.handler(telemetry.WithTracer(ctx, ready.traces.Tracer()), e)
 	}
 }
 
@@ -134,12 +153,12 @@ func HTTP(name string, build func(ctx context.Context, b *Base, vars *Vars) (htt
 			return
 		}
 		defer leave()
-		h, err := i.get(r.Context())
+		ready, err := i.get(r.Context())
 		if err != nil {
 			i.log.ErrorContext(r.Context(), "not started", "error", err)
 			http.Error(w, errNotReady.Error(), http.StatusInternalServerError)
 			return
 		}
-		h.ServeHTTP(w, r)
+		serve(name, ready.traces, ready.handler, w, r)
 	}
 }

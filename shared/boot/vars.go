@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"strconv"
 	"time"
 )
 
@@ -64,6 +65,20 @@ func (v *Vars) Duration(name string, def time.Duration) time.Duration {
 		return def
 	}
 	return d
+}
+
+// Fraction returns a variable like "0.25", from 0 to 1, or def where it is empty.
+func (v *Vars) Fraction(name string, def float64) float64 {
+	s := v.get(name)
+	if s == "" {
+		return def
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(f >= 0 && f <= 1) {
+		v.problems = append(v.problems, fmt.Errorf("environment variable %s: %q is no fraction, write a number from 0 to 1", name, s))
+		return def
+	}
+	return f
 }
 
 // Err joins all that is wrong so far.

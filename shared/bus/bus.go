@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"cloud.google.com/go/pubsub/v2"
+	"go.opentelemetry.io/otel/trace"
+
+	"kesoku.dev/shared/telemetry"
 )
 
 // Topic is a Pub/Sub topic's id.
@@ -26,7 +29,10 @@ const (
 	TopicSweeps     Topic = "sweeps"     // sweep
 )
 
-// Topics lists all topics.
+// TopicLifecycle is for other systems: hooks.Lifecycle as JSON. Nothing of ours reads it.
+const TopicLifecycle Topic = "lifecycle"
+
+// Topics lists the topics of wake-ups.
 func Topics() []Topic {
 	return []Topic{TopicInbound, TopicTurns, TopicDeliveries, TopicCron, TopicSweeps}
 }
@@ -67,13 +73,13 @@ type Publisher struct {
 	topics map[Topic]*pubsub.Publisher
 }
 
-// NewPublisher returns a publisher for all topics of the client's project.
+// NewPublisher returns a publisher for the topics of the client's project.
 func NewPublisher(client *pubsub.Client) (*Publisher, error) {
 	if client == nil {
 		return nil, errors.New("bus.NewPublisher: client must not be nil")
 	}
 	p := &Publisher{topics: map[Topic]*pubsub.Publisher{}}
-	for _, t := range Topics() {
+	for _, t := range append(Topics(), TopicLifecycle) {
 		pub := client.Publisher(string(t))
 		// The default of 10 ms waits for a batch; a wake-up goes alone.
 		pub.PublishSettings.DelayThreshold = time.Millisecond
@@ -92,8 +98,9 @@ func Connect(ctx context.Context, project string) (*Publisher, error) {
 	return NewPublisher(client)
 }
 
-// Publish returns once Pub/Sub has the wake-up. An error is retryable: the caller must not ack what the wake-up was to continue.
-func (p *Publisher) Publish(ctx context.Context, topic Topic, wake any) error {
+// Publish returns once Pub/Sub has the wake-up, which carries on the trace of ctx. An error is retryable: the caller must not ack what the
+// wake-up was to continue.
+func (p *Publisher) Publish(ctx context.Context, topic Topic, wake any) (err error) {
 	data, err := json.Marshal(wake)
 	if err != nil {
 		return fmt.Errorf("encode wake-up for %s: %w", topic, err)
@@ -102,9 +109,14 @@ func (p *Publisher) Publish(ctx context.Context, topic Topic, wake any) error {
 	if !ok {
 		return fmt.Errorf("unknown topic %q", topic)
 	}
-	if _, err := pub.Publish(ctx, &pubsub.Message{Data: data}).Get(ctx); err != nil {
+	ctx, end := telemetry.StartSpan(ctx, telemetry.SpanSend(string(topic)),
+		trace.WithSpanKind(trace.SpanKindProducer), trace.WithAttributes(telemetry.OfSend(string(topic))...))
+	defer end(&err)
+	id, err := pub.Publish(ctx, &pubsub.Message{Data: data, Attributes: telemetry.Inject(ctx)}).Get(ctx)
+	if err != nil {
 		return fmt.Errorf("publish to %s: %w", topic, err)
 	}
+	telemetry.Note(ctx, telemetry.KeyMessageID.String(id))
 	return nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"kesoku.dev/shared/message"
+	"kesoku.dev/shared/telemetry"
 )
 
 // Staging keeps results that are too long for a conversation. It may change the name; stagedAs is the one to read it by.
@@ -87,9 +88,12 @@ func (r *Runner) Run(ctx context.Context, scope Scope, calls []message.Call) []m
 }
 
 func (r *Runner) one(ctx context.Context, scope Scope, call message.Call) message.Outcome {
+	ctx, end := telemetry.Start(ctx, telemetry.SpanTool(r.known(call.Name)), telemetry.OfTool(r.known(call.Name), call.ID)...)
+	defer end(nil)
 	out := message.Outcome{CallID: call.ID, Name: call.Name}
 	res, err := r.invoke(ctx, scope, call)
 	if err != nil {
+		telemetry.Fail(ctx, failureOf(err))
 		out.Failed = true
 		res = Output{Content: "Error: " + err.Error()}
 	}
@@ -104,22 +108,51 @@ func (r *Runner) one(ctx context.Context, scope Scope, call message.Call) messag
 	return out
 }
 
+// known is a name that may be told to anybody: one that a model made up may be a piece of the conversation.
+func (r *Runner) known(name string) string {
+	if _, ok := r.cfg.Registry[name]; !ok {
+		return "_OTHER"
+	}
+	return name
+}
+
+// failure is an error with a name for what kind it is. Its words are for the model.
+type failure struct {
+	error
+	kind string
+}
+
+func (f failure) Unwrap() error { return f.error }
+
+// failed is fmt.Errorf of a kind.
+func failed(kind, format string, args ...any) error {
+	return failure{fmt.Errorf(format, args...), kind}
+}
+
+func failureOf(err error) string {
+	var f failure
+	if errors.As(err, &f) {
+		return f.kind
+	}
+	return "tool_error"
+}
+
 // invoke finds the tool, checks the arguments and runs it.
 func (r *Runner) invoke(ctx context.Context, scope Scope, call message.Call) (Output, error) {
 	t, ok := r.cfg.Registry[call.Name]
 	if !ok {
 		known := strings.Join(slices.Sorted(maps.Keys(r.cfg.Registry)), ", ")
-		return Output{}, fmt.Errorf("there is no tool named %q; the tools are: %s", clip(call.Name, 80), known)
+		return Output{}, failed("unknown_tool", "there is no tool named %q; the tools are: %s", clip(call.Name, 80), known)
 	}
 	args := json.RawMessage(call.Arguments)
 	if strings.TrimSpace(string(args)) == "" {
 		args = json.RawMessage("{}")
 	}
 	if err := checkArguments(r.schemas[call.Name], args); err != nil {
-		return Output{}, fmt.Errorf("%s was not run: %w\nIts parameters are, as a JSON schema: %s", call.Name, err, t.Spec().Parameters)
+		return Output{}, failed("invalid_arguments", "%s was not run: %w\nIts parameters are, as a JSON schema: %s", call.Name, err, t.Spec().Parameters)
 	}
 	if ctx.Err() != nil {
-		return Output{}, fmt.Errorf("%s was not run: the turn was cut off before", call.Name)
+		return Output{}, failed("canceled", "%s was not run: the turn was cut off before", call.Name)
 	}
 	return r.guard(ctx, t, scope, args)
 }
@@ -141,9 +174,9 @@ func (r *Runner) guard(ctx context.Context, t Tool, scope Scope, args json.RawMe
 		res := result{err: fmt.Errorf("%s ended without a result", name)} // stands if Run calls runtime.Goexit
 		defer func() {
 			if p := recover(); p != nil {
-				r.cfg.Logger.ErrorContext(ctx, "tool panicked", "tool", name, "session", scope.SessionID, "call", scope.CallID,
+				r.cfg.Logger.ErrorContext(ctx, "tool panicked", "tool", name, "call", scope.CallID,
 					"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-				res.err = fmt.Errorf("%s crashed", name)
+				res.err = failed("panic", "%s crashed", name)
 			}
 			done <- res
 		}()
@@ -160,8 +193,8 @@ func (r *Runner) guard(ctx context.Context, t Tool, scope Scope, args json.RawMe
 	case res := <-done:
 		return res.out, r.explain(ctx, name, res.err)
 	case <-late.C:
-		r.cfg.Logger.ErrorContext(ctx, "tool ignores its deadline and is left behind", "tool", name, "session", scope.SessionID,
-			"call", scope.CallID, "timeout", r.cfg.Timeout)
+		r.cfg.Logger.ErrorContext(ctx, "tool ignores its deadline and is left behind", "tool", name, "call", scope.CallID,
+			"timeout", r.cfg.Timeout)
 		return Output{}, r.explain(ctx, name, ctx.Err())
 	}
 }
@@ -173,8 +206,8 @@ func (r *Runner) explain(ctx context.Context, name string, err error) error {
 	case err == nil || ctx.Err() == nil:
 		return err
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return fmt.Errorf("%s did not end within %s; whether it had an effect is unknown", name, r.cfg.Timeout)
+		return failed("timeout", "%s did not end within %s; whether it had an effect is unknown", name, r.cfg.Timeout)
 	default:
-		return fmt.Errorf("%s was cut off before it ended; whether it had an effect is unknown", name)
+		return failed("canceled", "%s was cut off before it ended; whether it had an effect is unknown", name)
 	}
 }

@@ -18,10 +18,8 @@ import (
 	"time"
 
 	"cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
-	"cloud.google.com/go/storage"
 	cloudevents "github.com/cloudevents/sdk-go/v2"
 	"github.com/google/uuid"
-	"google.golang.org/api/option"
 
 	"kesoku.dev/shared/blob"
 	"kesoku.dev/shared/boot"
@@ -40,11 +38,7 @@ func Base(t *testing.T, env *testenv.Env, c *testenv.Client, now clock.Clock, lo
 	for _, topic := range bus.Topics() {
 		env.Topic(string(topic))
 	}
-	client, err := storage.NewClient(t.Context(), option.WithEndpoint(nowhere), option.WithoutAuthentication())
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := blob.New(client, "bucket")
+	files, err := blob.Connect(t.Context(), "bucket", nowhere)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,6 +56,27 @@ func Base(t *testing.T, env *testenv.Env, c *testenv.Client, now clock.Clock, lo
 		t.Fatal(err)
 	}
 	return b
+}
+
+// Instance is one copy of an event function, with a connection of its own and an ear at what it publishes.
+type Instance struct {
+	*Ear
+	Client *testenv.Client
+	Handle func(context.Context, cloudevents.Event) error
+}
+
+// Start makes an instance of the function whose New that is, without variables of its own. It logs nothing.
+func Start(t *testing.T, env *testenv.Env, name string, now clock.Clock,
+	build func(context.Context, *boot.Base, *boot.Vars) (func(context.Context, cloudevents.Event) error, error),
+) *Instance {
+	t.Helper()
+	i := &Instance{Client: env.Instance(name)}
+	var err error
+	if i.Handle, err = build(t.Context(), Base(t, env, i.Client, now, slog.New(slog.DiscardHandler)), boot.VarsOf(nil)); err != nil {
+		t.Fatal(err)
+	}
+	i.Ear = Listen(i.Client)
+	return i
 }
 
 // noStage stands where nothing is staged.

@@ -35,6 +35,7 @@ export function connect() {
   source?.close();
   source = new EventSource(`api/stream?space=${encodeURIComponent(state.space)}`);
   const handlers = { snapshot: takeSnapshot, message: takeMessage, delivery: takeDelivery, records: takeRecords, spaces: takeSpaces };
+  source.addEventListener('spans', () => emit('spans'));
   for (const [name, take] of Object.entries(handlers)) source.addEventListener(name, (e) => take(JSON.parse(e.data)));
   source.addEventListener('open', () => online(true));
   source.addEventListener('error', () => online(false));

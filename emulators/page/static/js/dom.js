@@ -38,6 +38,8 @@ const outlines = {
   alert: 'M12 4l9 16H3zM12 10v4.5M12 17v.500',
   chat: 'M4 5h16v11H10l-4 4v-4H4z',
   file: 'M7 3.5h7l4 4v13H7zM14 3.5v4h4',
+  trace: 'M4 6h9M8 12h8M13 18h7',
+  large: 'M14 4h6v6M20 4l-7 7M10 20H4v-6M4 20l7-7',
   nudge: 'M12 4v9M12 17.5v1',
 };
 

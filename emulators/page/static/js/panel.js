@@ -2,6 +2,7 @@
 import { h, icon, clock } from './dom.js';
 import { state, on, currentSpace } from './store.js';
 import { call } from './api.js';
+import { traceRow, hasTraces } from './trace.js';
 
 const panel = document.getElementById('panel');
 const tabs = ['Records', 'Webhook'];
@@ -97,12 +98,11 @@ function session(id, newest) {
   const list = el.querySelector('ol');
   const rows = new Map([...list.children].map((row) => [row.dataset.id, row]));
   let before = null;
-  for (const r of records) {
-    const json = JSON.stringify(r);
-    let row = rows.get(r.id);
-    rows.delete(r.id);
+  for (const { key, json, make } of rowsOf(id, records)) {
+    let row = rows.get(key);
+    rows.delete(key);
     if (!row || row.recordJSON !== json) {
-      const made = record(r);
+      const made = make();
       made.recordJSON = json;
       if (row) {
         row.replaceWith(made);
@@ -115,6 +115,19 @@ function session(id, newest) {
     before = row;
   }
   for (const row of rows.values()) row.remove();
+}
+
+/** rowsOf lists a session's rows: its records, and behind the last one of each turn the turn's trace. */
+function rowsOf(id, records) {
+  const last = new Map(records.map((r, i) => [r.turn, i]));
+  return records.flatMap((r, i) => {
+    const rows = [{ key: r.id, json: JSON.stringify(r), make: () => record(r) }];
+    if (hasTraces() && r.turn && last.get(r.turn) === i) {
+      const make = () => h('li', { class: 'trace', 'data-id': `trace-${r.turn}` }, traceRow(id, r.turn));
+      rows.push({ key: `trace-${r.turn}`, json: '', make });
+    }
+    return rows;
+  });
 }
 
 function record(r) {

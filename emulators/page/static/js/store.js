@@ -10,6 +10,7 @@ export const state = {
   deliveries: [],
   sessions: new Map(),
   recordsError: '',
+  traces: false,
   space: '',
   users: new Map(),
   read: new Map(),
@@ -30,6 +31,7 @@ export function takeSnapshot(s) {
   state.app = { ...s.app, bot: true };
   state.people = s.people;
   state.deliveries = s.deliveries || [];
+  state.traces = s.traces;
   state.messages = new Map(Object.entries(s.messages).map(([space, list]) => [space, new Map((list || []).map((m) => [m.name, m]))]));
   state.spaces = s.spaces;
   if (!currentSpace()) state.space = remembered('space') || s.spaces[0]?.name || '';
