@@ -11,6 +11,8 @@ GOLANGCI_VERSION := v2.12.2
 GOLANGCI         := $(BIN)/golangci-lint-$(GOLANGCI_VERSION)
 
 STACK  := ./emulators/stack/cmd/kesoku-local
+# What make run runs, for a shell: written by it, removed at its end.
+LOCAL_ENV := $(BIN)/local.env
 PKG    ?= ./...
 SEEDS  ?= 500
 
@@ -28,11 +30,24 @@ help: ## list the targets
 
 .PHONY: run
 run: $(BIN)/kesoku-local ## start the whole local stack: emulators, functions, a chat page
-	$(BIN)/kesoku-local run
+	@mkdir -p $(BIN)
+	$(BIN)/kesoku-local run -env $(LOCAL_ENV)
 
 .PHONY: demo
 demo: $(BIN)/kesoku-local ## play a short conversation through the local stack and show what happens
 	$(BIN)/kesoku-local demo
+
+# These two operate what make run runs in another terminal; for a deployment use go run ./infra/kesoku with its own environment.
+OPERATE = if [[ ! -e $(LOCAL_ENV) ]]; then echo 'nothing runs here: say make run in another terminal' >&2; exit 1; fi; \
+	set -a; source $(LOCAL_ENV); set +a; $(BIN)/kesoku
+
+.PHONY: doctor
+doctor: $(BIN)/kesoku ## examine, step by step, what make run runs
+	@$(OPERATE) doctor $(ARGS)
+
+.PHONY: kesoku
+kesoku: $(BIN)/kesoku ## operate what make run runs: ARGS="sessions"; ARGS="--help" lists the commands
+	@$(OPERATE) $(ARGS)
 
 .PHONY: bench
 bench: $(BIN)/kesoku-bench ## measure the local stack (times are reported, never asserted); ARGS="-quick" for seconds
@@ -64,7 +79,7 @@ setup: # what tests need beside Go; Java and the emulators name their own packag
 # --- deploy ----------------------------------------------------------------------------------------------------------------
 
 .PHONY: package
-package: ## write dist/<function>.zip for every function, and build and start each as the platform does
+package: ## write dist/<function>.zip for every function, build and start each as the platform does, print size and start time
 	@go run ./infra/bundle/cmd/kesoku-bundle -prove
 
 # --- check -----------------------------------------------------------------------------------------------------------------
@@ -124,9 +139,11 @@ $(GOLANGCI):
 	@mv $(BIN)/new/golangci-lint $@ && rmdir $(BIN)/new
 
 # Go's build cache knows best whether these are current.
-.PHONY: $(BIN)/with $(BIN)/kesoku-local $(BIN)/kesoku-bench
+.PHONY: $(BIN)/with $(BIN)/kesoku $(BIN)/kesoku-local $(BIN)/kesoku-bench
 $(BIN)/with:
 	@go build -o $@ ./emulators/with
+$(BIN)/kesoku:
+	@go build -o $@ ./infra/kesoku
 $(BIN)/kesoku-local:
 	@go build -o $@ $(STACK)
 $(BIN)/kesoku-bench:

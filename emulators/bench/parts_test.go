@@ -98,12 +98,12 @@ func TestReport(t *testing.T) {
 	t.Parallel()
 	memory := map[string]int64{"turn": 50 << 20, "cron": 30 << 20}
 	r := &Report{Go: "go1.26", CPUs: 2, Profiles: []Result{{Profile: "c-quota", Rate: 19.5, Memory: memory}},
-		Functions: []Function{{Name: "turn", Size: 44 << 20, Start: 41}}}
+		Functions: []Function{{Name: "turn", Zip: 99 << 10, Size: 44 << 20, Start: 41}}}
 	var out strings.Builder
 	if err := r.Print(&out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"c-quota", "19.5", "80", "44.0", "41", "go1.26, 2 CPUs"} {
+	for _, want := range []string{"c-quota", "19.5", "80", "99.0", "44.0", "41", "go1.26, 2 CPUs"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the table lacks %q:\n%s", want, out.String())
 		}
@@ -125,11 +125,11 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// A function that does not build says why.
+// A function that does not build says which and why.
 func TestBuildTellsWhy(t *testing.T) {
 	t.Parallel()
 	_, err := Build(t.Context(), t.TempDir(), "nosuch")
-	if err == nil || !strings.Contains(err.Error(), "kesoku.dev/functions/nosuch") {
+	if err == nil || !strings.Contains(err.Error(), "functions/nosuch") {
 		t.Errorf("Build = %v, want the compiler's words", err)
 	}
 }

@@ -19,9 +19,10 @@ import (
 // Function is what was measured of one function's own process. Times are medians, in milliseconds.
 type Function struct {
 	Name  string  `json:"name"`
-	Size  int64   `json:"size_bytes"` // of its own binary, 0 if there is none
+	Zip   int64   `json:"zip_bytes"`  // of the archive that it is deployed from; 0 if there is none
+	Size  int64   `json:"size_bytes"` // of the binary that the platform makes of it; 0 if there is none
 	Start float64 `json:"start_ms"`   // from exec to the first answer of any kind but a failure
-	// FirstEvent is from exec to the first event dealt with: connected, its wake-up refused and recorded; at a webhook, its sender refused.
+	// FirstEvent is from exec to the first event dealt with (200): connected, its wake-up refused and recorded; at a webhook, its sender refused.
 	FirstEvent float64 `json:"first_event_ms"`
 }
 
@@ -44,7 +45,8 @@ func (o Options) starts(ctx context.Context) ([]Function, error) {
 	defer d.Stop()
 	var out []Function
 	for _, name := range stack.Functions() {
-		f := Function{Name: name, Size: sizeOf(o.Command, name)}
+		f := Function{Name: name}
+		f.Zip, f.Size = sizesOf(o.Command, name)
 		var starts, events []time.Duration
 		for range o.Starts {
 			started, first, err := o.startOnce(ctx, name, d.Stack.Environ())

@@ -50,3 +50,13 @@ func Run(ctx context.Context, client *pubsub.Client, jobs []Job, log *slog.Logge
 	}
 	return nil
 }
+
+// Publish publishes for one job at once, as "force run" does.
+func Publish(ctx context.Context, client *pubsub.Client, j Job) error {
+	p := client.Publisher(j.Topic)
+	defer p.Stop()
+	if _, err := p.Publish(ctx, &pubsub.Message{Data: j.Data}).Get(ctx); err != nil {
+		return fmt.Errorf("publish for job %s: %w", j.Name, err)
+	}
+	return nil
+}

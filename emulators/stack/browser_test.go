@@ -29,8 +29,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// start runs a whole stack for the test, in a project of its own on the shared emulators, and returns it with its page's URL.
-func start(t *testing.T) (*stack.Stack, string) {
+// start runs a whole stack for the test, in a project of its own on the shared emulators, and returns it with its page's URL. change has the last
+// word on its options.
+func start(t *testing.T, change ...func(*stack.Options)) (*stack.Stack, string) {
 	t.Helper()
 	pair, err := emulator.Shared()
 	if err != nil {
@@ -45,10 +46,14 @@ func start(t *testing.T) (*stack.Stack, string) {
 		t.Fatal(err)
 	}
 	log := &strings.Builder{}
-	s, err := stack.Start(t.Context(), stack.Options{
+	o := stack.Options{
 		Command: []string{self}, Project: "stack-" + strings.ToLower(rand.Text()[:12]), Emulators: pair, Config: files,
 		Models: models.Options{Pace: models.Lively()}, FunctionLog: &locked{b: log},
-	})
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	s, err := stack.Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,5 +108,30 @@ func TestFirstMinute(t *testing.T) {
 		chromedp.Click(`.w-buttons .button`),
 		browser.See(lastCard + `.includes("⏹")`), browser.See(`document.querySelectorAll(".s-interrupted").length === 1`),
 		browser.Shoot("first-minute-2"),
+	})
+}
+
+// The trace of a turn is a waterfall beside its records: every part of the road has its bars, a tap shows what a span knows, and it is whole
+// on a laptop and on a phone.
+func TestTraceOnThePage(t *testing.T) {
+	t.Parallel()
+	_, url := start(t)
+	do := browser.Open(t, url, false)
+	do(browser.Scene{
+		chromedp.EmulateViewport(1280, 860),
+		chromedp.WaitVisible(`.try .chip`), chromedp.Click(`.try .chip:first-child`), browser.See(`document.activeElement.id === "input"`), browser.Typed(kb.Enter),
+		browser.See(`document.querySelectorAll(".s-delivered").length === 5`),
+		chromedp.Click(`.trace > details > summary`),
+		// The last span to come is the delivery's own, which ends after what it sent.
+		browser.See(`[...document.querySelectorAll(".waterfall .span-name")].some((s) => s.textContent === "process deliveries")`),
+		browser.See(`["webhook", "pipeline", "turn", "model", "tool", "deliver"].every((k) => document.querySelector(".waterfall .w-" + k))`),
+		chromedp.Evaluate[chromedp.Void](`document.querySelector(".trace").scrollIntoView()`), browser.Shoot("trace-laptop"),
+		chromedp.Click(`.waterfall .w-model summary`), browser.See(`document.querySelector(".waterfall .w-model dl").textContent.includes("gen_ai.usage.input_tokens")`),
+		browser.Shoot("trace-laptop-span"),
+		chromedp.Click(`.trace-large`), browser.See(`document.querySelector("dialog .waterfall") !== null`), browser.Shoot("trace-large"),
+		chromedp.EmulateViewport(390, 844), browser.See(`document.querySelector("dialog").scrollWidth <= 390`), browser.Shoot("trace-large-phone"),
+		browser.Typed(kb.Escape), browser.See(`document.querySelector("dialog") === null && document.querySelector(".trace .waterfall") !== null`),
+		browser.See(`document.documentElement.scrollWidth <= 390`),
+		chromedp.Evaluate[chromedp.Void](`document.querySelector(".trace").scrollIntoView()`), browser.Shoot("trace-phone"),
 	})
 }

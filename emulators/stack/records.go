@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"kesoku.dev/emulators/page"
+	standin "kesoku.dev/emulators/telemetry"
 	"kesoku.dev/shared/message"
 	"kesoku.dev/shared/store"
+	"kesoku.dev/shared/telemetry"
 )
 
 const (
@@ -18,8 +20,16 @@ const (
 	shown = 200
 )
 
-// Page is the look-alike of Google Chat over this stack, with the records beside it.
-func (s *Stack) Page() http.Handler { return page.New(s.Chat, records{s.Store}) }
+// Page is the look-alike of Google Chat over this stack, with the records and the traces beside it.
+func (s *Stack) Page() http.Handler { return page.New(s.Chat, records{s.Store}, traces{s.Traces}) }
+
+// traces shows the page what the functions' spans say of a turn.
+type traces struct{ *standin.Server }
+
+// Turn implements page.Traces.
+func (t traces) Turn(sessionID string, turn int) [][]standin.Span {
+	return t.Find(map[string]any{string(telemetry.KeySession): sessionID, string(telemetry.KeyTurn): int64(turn)})
+}
 
 // records shows the page what the store keeps.
 type records struct{ store *store.Store }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"kesoku.dev/emulators/models"
@@ -20,8 +21,8 @@ import (
 // defaultPort is the page's, unless PORT moves it.
 const defaultPort = 8080
 
-// Run runs the stack with its page until ctx ends.
-func Run(ctx context.Context, out io.Writer) error {
+// Run runs the stack with its page until ctx ends. While it runs, envFile, if not empty, tells a shell where everything is; see WriteEnviron.
+func Run(ctx context.Context, out io.Writer, envFile string) error {
 	port := defaultPort
 	if p := os.Getenv("PORT"); p != "" {
 		var err error
@@ -40,14 +41,37 @@ func Run(ctx context.Context, out io.Writer) error {
 		_ = l.Close() // nothing was served on it
 		return err
 	}
+	defer s.Stop()
+	if envFile != "" {
+		if err := s.WriteEnviron(envFile); err != nil {
+			_ = l.Close()
+			return err
+		}
+		defer func() { _ = os.Remove(envFile) }() // what it names is gone
+	}
 	pageCtx, closePage := context.WithCancel(context.WithoutCancel(ctx))
 	defer closePage()
 	url := serve(pageCtx, l, s.Page())
 	s.greet(out, url, time.Since(begun))
+	if envFile != "" {
+		fmt.Fprint(out, "\n  make doctor, or make kesoku ARGS=\"sessions\", in another terminal operates it.\n")
+	}
 	<-ctx.Done()
 	fmt.Fprintln(out, "\nstopping …")
-	closePage()
-	s.Stop()
+	return nil
+}
+
+// WriteEnviron writes OperatorEnviron for a shell to read: set -a; source FILE; set +a.
+func (s *Stack) WriteEnviron(file string) error {
+	var text strings.Builder
+	text.WriteString("# Where kesoku-local runs, for: set -a; source this; set +a. It is removed when that ends.\n")
+	for _, pair := range s.OperatorEnviron() {
+		name, value, _ := strings.Cut(pair, "=")
+		fmt.Fprintf(&text, "%s='%s'\n", name, strings.ReplaceAll(value, "'", `'\''`))
+	}
+	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
+		return fmt.Errorf("tell the command line where everything is: %w", err)
+	}
 	return nil
 }
 

@@ -23,10 +23,12 @@ import (
 	"kesoku.dev/emulators/bridge"
 	"kesoku.dev/emulators/googlechat"
 	"kesoku.dev/emulators/googlechat/hook"
+	"kesoku.dev/emulators/googlechat/topic"
 	"kesoku.dev/emulators/models"
 	"kesoku.dev/emulators/oauth"
 	"kesoku.dev/emulators/process"
 	"kesoku.dev/emulators/storage"
+	"kesoku.dev/emulators/telemetry"
 	"kesoku.dev/shared/clock"
 	"kesoku.dev/shared/store"
 	"kesoku.dev/shared/testenv/emulator"
@@ -73,6 +75,7 @@ type Stack struct {
 	Chat      *googlechat.Server
 	Store     *store.Store
 	PubSub    *pubsub.Client
+	Traces    *telemetry.Server
 	Functions map[string]*process.Process
 	URLs      URLs
 
@@ -86,8 +89,8 @@ type Stack struct {
 
 // URLs are where the parts listen.
 type URLs struct {
-	Webhook, ChatAPI, Models, Storage, Token, Sample string
-	Firestore, PubSub                                string // host:port
+	Webhook, ChatAPI, Models, Storage, Token, Sample, Telemetry string
+	Firestore, PubSub                                           string // host:port
 }
 
 // Start starts everything and returns when messages can be sent. Stop it.
@@ -101,7 +104,7 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 	if o.FunctionLog == nil {
 		o.FunctionLog = io.Discard
 	}
-	s := &Stack{opts: o, Functions: map[string]*process.Process{}}
+	s := &Stack{opts: o, Functions: map[string]*process.Process{}, Traces: telemetry.New()}
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.cancel = cancel
 	if err := s.start(ctx, life); err != nil {
@@ -168,7 +171,7 @@ func (s *Stack) startStandIns(ctx, life context.Context) error {
 		return err
 	}
 	chatOptions := s.opts.Chat
-	chatOptions.RequireBearer = true
+	chatOptions.RequireBearer, chatOptions.Publish = true, topic.Publish(s.PubSub)
 	if s.Chat, err = googlechat.New(chatOptions); err != nil {
 		return err
 	}
@@ -180,6 +183,7 @@ func (s *Stack) startStandIns(ctx, life context.Context) error {
 		{&s.URLs.Models, models.New(s.opts.Models)},
 		{&s.URLs.Storage, storage.New(storage.Options{Buckets: []string{bucket}})},
 		{&s.URLs.Token, tokens},
+		{&s.URLs.Telemetry, s.Traces},
 		{&s.URLs.Sample, http.HandlerFunc(sample)},
 	} {
 		l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")

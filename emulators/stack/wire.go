@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -54,6 +56,9 @@ func (s *Stack) startFunctions(ctx, _ context.Context) error {
 	return nil
 }
 
+// workspaceEvents is the topic that subscriptions of rooms publish to. It is no wake-up's: who publishes there is Google Chat.
+const workspaceEvents = "workspace-events"
+
 // audience is the URL that the webhook is configured under. Behind a tunnel or a load balancer, too, it is not where the function listens.
 const audience = "https://kesoku.example/googlechat"
 
@@ -68,9 +73,10 @@ func (s *Stack) Environ() []string {
 		"STORAGE_EMULATOR_HOST=" + s.URLs.Storage,
 		"GOOGLE_APPLICATION_CREDENTIALS=" + filepath.Join(s.dir, "credentials.json"),
 		"CHAT_ENDPOINT=" + s.URLs.ChatAPI, "CHAT_PROJECT_NUMBER=" + projectNumber, "CHAT_AUDIENCE=" + audience, "CHAT_ACTION_URL=" + audience,
+		"WORKSPACE_EVENTS_ENDPOINT=" + s.URLs.ChatAPI, "WORKSPACE_EVENTS_TOPIC=projects/" + s.opts.Project + "/topics/" + workspaceEvents,
 		"CHAT_PUSH_ACCOUNT=" + pushAccount, "CHAT_APP_USER=" + s.Chat.App().Name,
 		"CHAT_CERTS_URL=" + s.URLs.ChatAPI + "/certs/chat.json", "GOOGLE_CERTS_URL=" + s.URLs.ChatAPI + "/certs/oidc.json",
-		"FETCH_ALLOW=" + sampleHost,
+		"FETCH_ALLOW=" + sampleHost, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=" + s.URLs.Telemetry + "/v1/traces",
 	}
 	if s.opts.ModelKey != "" {
 		env = append(env, "GEMINI_API_KEY="+s.opts.ModelKey)
@@ -81,19 +87,32 @@ func (s *Stack) Environ() []string {
 	return append(env, s.opts.Env...)
 }
 
+// OperatorEnviron is what the operators' command line is told, as NAME=value: the functions' environment without what concerns the model, and
+// where the webhook really is.
+func (s *Stack) OperatorEnviron() []string {
+	env := slices.DeleteFunc(s.Environ(), func(pair string) bool { return strings.HasPrefix(pair, "GEMINI_") })
+	return append(env, "KESOKU_WEBHOOK="+s.URLs.Webhook)
+}
+
 // startBridge makes the topics and subscriptions, dead letters included, and pushes from each to its function.
 func (s *Stack) startBridge(ctx, life context.Context) error {
-	if _, err := emulator.EnsureTopic(ctx, s.PubSub, "dead-letters"); err != nil {
-		return err
+	for _, unread := range []string{"dead-letters", string(bus.TopicLifecycle)} {
+		if _, err := emulator.EnsureTopic(ctx, s.PubSub, unread); err != nil {
+			return err
+		}
+	}
+	pushed := map[string]string{workspaceEvents: webhook}
+	for topic, function := range subscribers() {
+		pushed[string(topic)] = function
 	}
 	var routes []bridge.Route
-	for topic, function := range subscribers() {
-		name, err := emulator.EnsureTopic(ctx, s.PubSub, string(topic))
+	for topic, function := range pushed {
+		name, err := emulator.EnsureTopic(ctx, s.PubSub, topic)
 		if err != nil {
 			return err
 		}
 		_, err = emulator.EnsureSubscription(ctx, s.PubSub, &pubsubpb.Subscription{
-			Name: string(topic) + "-push", Topic: name,
+			Name: topic + "-push", Topic: name,
 			DeadLetterPolicy: &pubsubpb.DeadLetterPolicy{
 				DeadLetterTopic: "projects/" + s.opts.Project + "/topics/dead-letters", MaxDeliveryAttempts: maxDeliveries,
 			},
@@ -101,10 +120,11 @@ func (s *Stack) startBridge(ctx, life context.Context) error {
 		if err != nil {
 			return err
 		}
-		routes = append(routes, bridge.Route{Subscription: string(topic) + "-push", URL: s.Functions[function].URL})
+		routes = append(routes, bridge.Route{Subscription: topic + "-push", URL: s.Functions[function].URL})
 	}
 	b, err := bridge.New(bridge.Config{
 		Client: s.PubSub, Log: s.opts.Log, Chaos: s.opts.Chaos, Grace: time.Second, MinBackoff: s.opts.MinBackoff, MaxBackoff: s.opts.MaxBackoff,
+		Authorize: s.Chat.AuthorizePush,
 	})
 	if err != nil {
 		return err
@@ -137,6 +157,11 @@ func (s *Stack) startScheduler(_, life context.Context) error {
 	}
 	if every > 0 {
 		jobs = append(jobs, scheduler.Job{Name: "sweep", Schedule: "@every " + every.String(), Topic: string(bus.TopicSweeps), Data: []byte("{}")})
+	}
+	if every > 0 { // one now, so that nobody has to wait to see whether sweeps run
+		if err := scheduler.Publish(life, s.PubSub, jobs[len(jobs)-1]); err != nil {
+			return err
+		}
 	}
 	s.running.Go(func() {
 		if err := scheduler.Run(life, s.PubSub, jobs, s.opts.Log); err != nil {

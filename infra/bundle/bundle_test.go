@@ -3,6 +3,7 @@ package bundle_test
 import (
 	"archive/zip"
 	"bytes"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -64,7 +65,7 @@ func inspect(t *testing.T, name string, archive []byte) {
 	}
 	for _, p := range paths {
 		other := strings.HasPrefix(p, "functions/") && !strings.HasPrefix(p, "functions/"+name+"/")
-		driver := name != "turn" && (strings.HasPrefix(p, "shared/model/gemini/") || strings.HasPrefix(p, "shared/model/generativeai/"))
+		driver := name != "turn" && name != "pipeline" && (strings.HasPrefix(p, "shared/model/gemini/") || strings.HasPrefix(p, "shared/model/generativeai/"))
 		if other || driver || strings.HasSuffix(p, "_test.go") || strings.HasPrefix(p, "emulators/") || strings.HasPrefix(p, "shared/testenv/") {
 			t.Errorf("%s does not belong there", p)
 		}
@@ -76,5 +77,30 @@ func TestUnknownFunction(t *testing.T) {
 	t.Parallel()
 	if _, err := bundle.Files(t.Context(), root, "nosuch"); err == nil || !strings.Contains(err.Error(), "nosuch") {
 		t.Errorf("%v", err)
+	}
+}
+
+// An archive is built and started elsewhere: the webhook can be wired and turns a GET away. One that lacks a file says which function it is.
+func TestProve(t *testing.T) {
+	t.Parallel()
+	const name = "googlechat"
+	files, err := bundle.Files(t.Context(), root, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive, err := bundle.Zip(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := bundle.Prove(t.Context(), archive, name, t.TempDir())
+	if err != nil || p.Status != http.StatusMethodNotAllowed || p.Start <= 0 || p.Binary < 1<<20 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	delete(files, "functions/"+name+"/"+name+".go")
+	if archive, err = bundle.Zip(files); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bundle.Prove(t.Context(), archive, name, t.TempDir()); err == nil || !strings.Contains(err.Error(), "build "+name) {
+		t.Errorf("without its main file: %v", err)
 	}
 }

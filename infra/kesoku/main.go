@@ -21,11 +21,16 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	vars := boot.Environ()
 	plain := vars.Optional("NO_COLOR", "") != "" || vars.Optional("TERM", "") == "dumb"
+	columns, _, err := term.GetSize(int(os.Stdout.Fd()))
+	if err != nil {
+		columns = 0 // a file or a pipe
+	}
 	code := cli.Run(ctx, app.Host{
-		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Columns: columns,
 		Colour:  isTerminal(os.Stdout) && !plain,
 		Live:    isTerminal(os.Stderr) && !plain,
 		Project: vars.Optional("GOOGLE_CLOUD_PROJECT", ""), Bucket: vars.Optional("STAGING_BUCKET", ""),
+		Storage: vars.Optional("STORAGE_EMULATOR_HOST", ""), Webhook: vars.Optional("KESOKU_WEBHOOK", ""), ChatAPI: vars.Optional("CHAT_ENDPOINT", ""),
 		Local: vars.Optional("FIRESTORE_EMULATOR_HOST", "") != "" && vars.Optional("PUBSUB_EMULATOR_HOST", "") != "",
 		Clock: clock.System{},
 	}, os.Args[1:])

@@ -3,18 +3,22 @@ package cli_test
 import (
 	"encoding/json"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"cloud.google.com/go/pubsub/v2/apiv1/pubsubpb"
+	"google.golang.org/api/cloudfunctions/v2"
 
 	"kesoku.dev/emulators/googlechat"
 	hook "kesoku.dev/functions/googlechat"
+	"kesoku.dev/infra/bundle"
 	"kesoku.dev/infra/kesoku/doctor"
 	"kesoku.dev/shared/boot"
 	"kesoku.dev/shared/bus"
@@ -33,7 +37,9 @@ type deployment struct {
 	config  map[string]string
 	missing bus.Topic // a topic that does not exist
 	change  func(*pubsubpb.Subscription)
-	off     string // an API that is not enabled
+	off     string                                    // an API that is not enabled
+	swept   time.Duration                             // since the last sweep; 0 for never
+	deploy  func(map[string]*cloudfunctions.Function) // changes what is deployed
 	secrets map[string]string
 	bucket  string
 	args    []string
@@ -65,6 +71,7 @@ func newDeployment(t *testing.T) *deployment {
 	return &deployment{
 		env: env, chat: standIn.Handler(), webhook: webhook, clock: clock.System{}, config: map[string]string{"kesoku.yaml": goodConfig},
 		change: func(*pubsubpb.Subscription) {}, secrets: map[string]string{"gemini-api-key": "ENABLED"}, bucket: bucket,
+		swept: 30 * time.Second, deploy: func(map[string]*cloudfunctions.Function) {},
 	}
 }
 
@@ -73,6 +80,9 @@ func (d *deployment) raise(t *testing.T) []string {
 	t.Helper()
 	if d.config != nil {
 		publishConfig(t, d.env, d.config)
+	}
+	if d.swept > 0 {
+		beat(t, d.env, d.swept)
 	}
 	d.env.Topic("dead-letters")
 	for _, topic := range bus.Topics() {
@@ -93,8 +103,9 @@ func (d *deployment) raise(t *testing.T) []string {
 		t.Cleanup(server.Close)
 		return server.URL
 	}
+	webhook := serve(d.webhook)
 	return append([]string{
-		"doctor", "--json", "--bucket", d.bucket, "--webhook", serve(d.webhook), "--chat-endpoint", serve(d.chat),
+		"doctor", "--json", "--bucket", d.bucket, "--webhook", webhook, "--chat-endpoint", serve(d.chat), "--functions-endpoint", serve(d.functions(webhook)),
 		"--services-endpoint", serve(http.HandlerFunc(d.services)), "--secrets-endpoint", serve(http.HandlerFunc(d.secretVersions)),
 	}, d.args...)
 }
@@ -110,6 +121,23 @@ func (d *deployment) services(w http.ResponseWriter, r *http.Request) {
 		all = append(all, map[string]string{"name": name, "state": state})
 	}
 	answerJSON(w, http.StatusOK, map[string]any{"services": all})
+}
+
+// functions stands in for Cloud Functions' functions.list.
+func (d *deployment) functions(webhook string) http.Handler {
+	deployed := map[string]*cloudfunctions.Function{}
+	for _, name := range doctor.Functions {
+		deployed[name] = &cloudfunctions.Function{Name: "projects/p/locations/asia-northeast1/functions/" + name, State: "ACTIVE"}
+	}
+	deployed["googlechat"].ServiceConfig = &cloudfunctions.ServiceConfig{EnvironmentVariables: map[string]string{"CHAT_AUDIENCE": webhook}}
+	d.deploy(deployed)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v2/projects/"+d.env.ProjectID+"/locations/-/functions" || r.Header.Get("Authorization") == "" {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		answerJSON(w, http.StatusOK, map[string]any{"functions": slices.Collect(maps.Values(deployed))})
+	})
 }
 
 // secretVersions stands in for Secret Manager's versions.get.
@@ -149,7 +177,7 @@ func TestDoctorIsContentWithAWholeDeployment(t *testing.T) {
 	t.Parallel()
 	r, all := newDeployment(t).examined(t)
 	r.want(t, 0)
-	if len(all) != 15 {
+	if len(all) != 16 {
 		t.Errorf("%d steps", len(all))
 	}
 	for _, f := range all {
@@ -208,7 +236,22 @@ func TestDoctorNamesTheFault(t *testing.T) {
 		"no Chat app":            {func(_ *testing.T, d *deployment) { d.chat = answers(404) }, "Chat API", "404", "configure the app"},
 		"Chat refuses":           {func(_ *testing.T, d *deployment) { d.chat = answers(403) }, "Chat API", "403", "enable chat.googleapis.com"},
 		"sweeps stopped":         {func(t *testing.T, d *deployment) { overdue(t, d.env) }, "sweeps", "sessions/" + idOne, "gcloud scheduler"},
-		"heartbeat too old":      {func(t *testing.T, d *deployment) { beat(t, d.env, time.Hour) }, "sweeps", "the last sweep was 1h0m", "gcloud scheduler"},
+		"heartbeat too old":      {func(_ *testing.T, d *deployment) { d.swept = time.Hour }, "sweeps", "the last sweep was 1h0m", "gcloud scheduler"},
+		"never swept":            {func(_ *testing.T, d *deployment) { d.swept = 0 }, "sweeps", "no sweep has ever run", "gcloud scheduler"},
+		"function not deployed": {func(_ *testing.T, d *deployment) {
+			d.deploy = func(all map[string]*cloudfunctions.Function) { delete(all, "turn") }
+		}, "functions", "not deployed: turn", "make package"},
+		"function failed": {func(_ *testing.T, d *deployment) {
+			d.deploy = func(all map[string]*cloudfunctions.Function) {
+				all["cron"].State = "FAILED"
+				all["cron"].StateMessages = []*cloudfunctions.GoogleCloudFunctionsV2StateMessage{{Message: "Build failed"}}
+			}
+		}, "functions", "cron is failed: Build failed", "terraform apply"},
+		"wrong audience": {func(_ *testing.T, d *deployment) {
+			d.deploy = func(all map[string]*cloudfunctions.Function) {
+				all["googlechat"].ServiceConfig.EnvironmentVariables["CHAT_AUDIENCE"] = "https://old.example/googlechat"
+			}
+		}, "functions", `tokens for "https://old.example/googlechat"`, "webhook_url"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -261,12 +304,13 @@ func beat(t *testing.T, env *testenv.Env, before time.Duration) {
 	}
 }
 
-func TestDoctorReadsTheHeartbeat(t *testing.T) {
+// The doctor's list of functions is the repository's.
+func TestDoctorKnowsTheFunctions(t *testing.T) {
 	t.Parallel()
-	d := newDeployment(t)
-	beat(t, d.env, 30*time.Second)
-	r, _ := d.examined(t)
-	r.want(t, 0, "the last was ")
+	there, err := bundle.Functions("../../..")
+	if err != nil || !slices.Equal(slices.Sorted(slices.Values(doctor.Functions)), there) {
+		t.Errorf("%v, but there are %v, %v", doctor.Functions, there, err)
+	}
 }
 
 // On the local stack nothing but the emulators is needed; what is not named is not examined, and that is no fault.
@@ -287,5 +331,6 @@ func TestDoctorForPeople(t *testing.T) {
 	d.webhook, d.off = answers(403), "pubsub.googleapis.com"
 	args := slices.DeleteFunc(d.raise(t), func(arg string) bool { return arg == "--json" })
 	r := kesokuAt(t, d.env, d.clock, "", args...)
-	golden(t, "doctor.txt", strings.ReplaceAll(r.transcript(), d.env.ProjectID, "PROJECT"))
+	text := strings.ReplaceAll(r.transcript(), d.env.ProjectID, "PROJECT")
+	golden(t, "doctor.txt", regexp.MustCompile(`the last was \d+s`).ReplaceAllString(text, "the last was 30s"))
 }

@@ -31,6 +31,9 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 const bucket = "kesoku-staging"
 
+// storageURL is where the stand-in for Cloud Storage is.
+var storageURL string
+
 // TestMain points the SDKs where the commands will look: at the emulators and the stand-ins, by the SDKs' own variables.
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -58,13 +61,14 @@ func run(m *testing.M) (int, error) {
 	tokenServer, storageServer := httptest.NewServer(tokens), httptest.NewServer(storage.New(storage.Options{Buckets: []string{bucket}}))
 	defer tokenServer.Close()
 	defer storageServer.Close()
+	storageURL = storageServer.URL
 	key, err := tokens.WriteKey(dir, "kesoku-test", tokenServer.URL)
 	if err != nil {
 		return 1, err
 	}
 	for name, value := range map[string]string{
 		"FIRESTORE_EMULATOR_HOST": pair.FirestoreHost, "PUBSUB_EMULATOR_HOST": pair.PubSubHost,
-		"STORAGE_EMULATOR_HOST": storageServer.URL, "GOOGLE_APPLICATION_CREDENTIALS": key,
+		"GOOGLE_APPLICATION_CREDENTIALS": key,
 	} {
 		if err := os.Setenv(name, value); err != nil {
 			return 1, err
@@ -91,7 +95,7 @@ func kesoku(t *testing.T, env *testenv.Env, in string, args ...string) result {
 func kesokuAt(t *testing.T, env *testenv.Env, c clock.Clock, in string, args ...string) result {
 	t.Helper()
 	var out, err bytes.Buffer
-	h := app.Host{In: strings.NewReader(in), Out: &out, Err: &err, Local: true, Clock: c}
+	h := app.Host{In: strings.NewReader(in), Out: &out, Err: &err, Storage: storageURL, Local: true, Clock: c}
 	if env != nil {
 		h.Project = env.ProjectID
 	}

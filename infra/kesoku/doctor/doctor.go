@@ -76,10 +76,10 @@ type Config struct {
 	Bucket  string
 	// Local says that Firestore and Pub/Sub are emulators: there are no APIs to enable, and pushing and retrying are the local stack's.
 	Local   bool
-	Webhook string   // URL; empty skips it
+	Webhook string   // URL; empty for that of the deployed function, and where there is none to be found it is skipped
 	Secrets []string // ids in Secret Manager
 	// Endpoints of Google's APIs; empty for Google's own.
-	ChatEndpoint, ServicesEndpoint, SecretsEndpoint string
+	ChatEndpoint, ServicesEndpoint, SecretsEndpoint, FunctionsEndpoint string
 
 	Open  func(ctx context.Context) (*Parts, error)
 	Clock clock.Clock
@@ -91,6 +91,7 @@ const stepTime = 30 * time.Second
 // examination is one run.
 type examination struct {
 	Config
+	named  bool // the project's id can be one
 	parts  *Parts
 	authed *http.Client // nil without credentials
 	plain  *http.Client
@@ -99,7 +100,7 @@ type examination struct {
 // step is one thing to examine.
 type step struct {
 	name  string
-	needs string // "credentials" or "clients", if without them there is nothing to ask
+	needs string // "project", or beside it "credentials" or "clients": without them there is nothing to ask
 	run   func(context.Context) Finding
 }
 
@@ -108,7 +109,7 @@ func (e *examination) steps() []step {
 		{"project", "", e.project},
 		{"credentials", "", e.credentials},
 		{"APIs", "credentials", e.apis},
-		{"clients", "", e.clients},
+		{"clients", "project", e.clients},
 		{"Firestore", "clients", e.database},
 		{"indexes", "clients", e.indexes},
 		{"configuration", "clients", e.configuration},
@@ -116,6 +117,7 @@ func (e *examination) steps() []step {
 		{"subscriptions", "clients", e.subscriptions},
 		{"staging bucket", "clients", e.staging},
 		{"secrets", "credentials", e.secrets},
+		{"functions", "credentials", e.functions},
 		{"webhook", "", e.webhook},
 		{"clock", "", e.skew},
 		{"Chat API", "credentials", e.chat},
@@ -141,10 +143,12 @@ func (e *examination) one(ctx context.Context, s step) Finding {
 	switch {
 	case ctx.Err() != nil:
 		return skip("interrupted")
+	case s.needs != "" && !e.named:
+		return skip("not examined without a project")
 	case s.needs == "credentials" && e.authed == nil:
-		return skip("needs credentials")
+		return skip("not examined without credentials")
 	case s.needs == "clients" && e.parts == nil:
-		return skip("needs the clients")
+		return skip("not examined without the clients")
 	}
 	ctx, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()

@@ -30,6 +30,7 @@ func (e *examination) project(context.Context) Finding {
 	if !projectID.MatchString(e.Project) {
 		return ill(fmt.Sprintf("%q can be no project id", e.Project), "write the project's id (not its name or number) into --project or GOOGLE_CLOUD_PROJECT")
 	}
+	e.named = true
 	if e.Local {
 		return well("%s, on the emulators", e.Project)
 	}

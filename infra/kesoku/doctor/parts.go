@@ -195,7 +195,10 @@ func (e *examination) sweeps(ctx context.Context) Finding {
 	if err != nil {
 		return ill(err.Error(), "see what the Firestore step says")
 	}
-	if since := now.Sub(last).Round(time.Second); !last.IsZero() && since > maxSince {
+	if last.IsZero() {
+		return ill("no sweep has ever run", "give a new deployment two minutes; after that "+do)
+	}
+	if since := now.Sub(last).Round(time.Second); since > maxSince {
 		return ill(fmt.Sprintf("the last sweep was %s ago", since), do)
 	}
 	due, where, err := e.parts.Database.Overdue(ctx)
@@ -204,9 +207,6 @@ func (e *examination) sweeps(ctx context.Context) Finding {
 	}
 	if late := now.Sub(due).Round(time.Second); !due.IsZero() && late > maxSince {
 		return ill(fmt.Sprintf("%s should have been looked at %s ago", where, late), do)
-	}
-	if last.IsZero() {
-		return well("nothing is overdue (sweeps leave no heartbeat, so that is all that can be seen)")
 	}
 	return well("the last was %s ago, and nothing is overdue", now.Sub(last).Round(time.Second))
 }

@@ -1,4 +1,4 @@
-// Package screen is how the command line speaks: aligned tables of at most 100 columns, a few colours, or JSON. It knows nothing of what
+// Package screen is how the command line speaks: aligned tables as wide as the terminal, a few colours, or JSON. It knows nothing of what
 // it shows. Everything that comes from outside is cleaned before it is shown: what somebody wrote in a chat must not steer a terminal.
 package screen
 
@@ -13,8 +13,12 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// Width is how many columns a line takes at most.
-const Width = 100
+const (
+	// pageWidth is how many columns a line takes where there is no terminal.
+	pageWidth = 100
+	// minWidth is what a terminal is taken for at least: below it lines break rather than vanish.
+	minWidth = 60
+)
 
 // Style is a colour or weight.
 type Style string
@@ -31,9 +35,18 @@ const (
 // Screen is where a command writes. Results go to Out, what is said on the way to Err.
 type Screen struct {
 	Out, Err io.Writer
+	Columns  int  // of Out; 0 where it is no terminal
 	Colour   bool // Out is a terminal that may be coloured
 	Live     bool // Err is a terminal on which a line may be written over
 	JSON     bool // results are JSON
+}
+
+// Width is how many columns a line takes at most.
+func (s *Screen) Width() int {
+	if s.Columns == 0 {
+		return pageWidth
+	}
+	return max(s.Columns, minWidth)
 }
 
 // Paint colours text if that is wanted.
@@ -96,19 +109,19 @@ func (s *Screen) Table(heads []string, rows [][]string) {
 		}
 	}
 	if len(heads) > 0 {
-		_, _ = fmt.Fprintln(s.Out, s.Paint(Dim, align(heads, widths)))
+		_, _ = fmt.Fprintln(s.Out, s.Paint(Dim, align(heads, widths, s.Width())))
 	}
 	for _, row := range rows {
-		_, _ = fmt.Fprintln(s.Out, align(row, widths))
+		_, _ = fmt.Fprintln(s.Out, align(row, widths, s.Width()))
 	}
 }
 
-func align(cells []string, widths []int) string {
+func align(cells []string, widths []int, line int) string {
 	var b strings.Builder
 	used := 0
 	for i, cell := range cells {
 		if i == len(cells)-1 {
-			b.WriteString(Cut(cell, max(Width-used, 10)))
+			b.WriteString(Cut(cell, max(line-used, 10)))
 			break
 		}
 		b.WriteString(cell)

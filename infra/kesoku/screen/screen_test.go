@@ -60,3 +60,12 @@ func FuzzOneLine(f *testing.F) {
 		}
 	})
 }
+
+func TestWidth(t *testing.T) {
+	t.Parallel()
+	for columns, want := range map[int]int{0: 100, 20: 60, 80: 80, 200: 200} {
+		if got := (&screen.Screen{Columns: columns}).Width(); got != want {
+			t.Errorf("on %d columns: %d, want %d", columns, got, want)
+		}
+	}
+}

@@ -78,7 +78,7 @@ func Session(s *screen.Screen, one *session.Session, now time.Time) {
 		{"sweep", wake(one.WakeAt, now)},
 	}
 	for _, l := range lines {
-		s.Say("%s  %s", s.Paint(screen.Dim, fmt.Sprintf("%-12s", l[0])), screen.Cut(screen.OneLine(l[1]), screen.Width-14))
+		s.Say("%s  %s", s.Paint(screen.Dim, fmt.Sprintf("%-12s", l[0])), screen.Cut(screen.OneLine(l[1]), s.Width()-14))
 	}
 }
 

@@ -28,6 +28,12 @@ func main() {
 	}
 }
 
+// head and row are the table's lines; what was not proved ends after the checksum.
+const (
+	head = "%-12s %5s %8s  %-12s"
+	row  = "%-12s %5d %8.1f  %-12.6x"
+)
+
 func run(ctx context.Context, out string, prove bool, names []string) error {
 	if len(names) == 0 {
 		var err error
@@ -38,39 +44,47 @@ func run(ctx context.Context, out string, prove bool, names []string) error {
 	if err := os.MkdirAll(out, 0o750); err != nil {
 		return err
 	}
+	fmt.Printf(head, "function", "files", "zip KiB", "sha256")
+	if prove {
+		fmt.Printf(" %10s %8s  %s", "binary MiB", "start ms", "answers")
+	}
+	fmt.Println()
 	for _, name := range names {
-		files, err := bundle.Files(ctx, ".", name)
-		if err != nil {
+		if err := one(ctx, out, name, prove); err != nil {
 			return err
-		}
-		archive, err := bundle.Zip(files)
-		if err != nil {
-			return err
-		}
-		target := filepath.Join(out, name+".zip")
-		if err := os.WriteFile(target, archive, 0o600); err != nil {
-			return err
-		}
-		fmt.Printf("%-24s %4d files  %7d bytes  sha256 %.12x\n", target, len(files), len(archive), sha256.Sum256(archive))
-		if prove {
-			if err := proveOne(ctx, archive, name); err != nil {
-				return err
-			}
 		}
 	}
 	return nil
 }
 
-func proveOne(ctx context.Context, archive []byte, name string) error {
+// one packs a function, and proves it if that is asked for. Its line is there as soon as it is packed.
+func one(ctx context.Context, out, name string, prove bool) error {
+	files, err := bundle.Files(ctx, ".", name)
+	if err != nil {
+		return err
+	}
+	archive, err := bundle.Zip(files)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(out, name+".zip"), archive, 0o600); err != nil {
+		return err
+	}
+	sum := sha256.Sum256(archive)
+	fmt.Printf(row, name, len(files), float64(len(archive))/(1<<10), sum[:6])
+	defer fmt.Println()
+	if !prove {
+		return nil
+	}
 	dir, err := os.MkdirTemp("", "kesoku-bundle-")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // a temporary folder
-	p, err := bundle.Prove(ctx, archive, name, dir, nil)
+	p, err := bundle.Prove(ctx, archive, name, dir)
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%-24s builds: %.1f MiB, answers (%d) %d ms after its start\n", "", float64(p.Binary)/(1<<20), p.Status, p.Start.Milliseconds())
+	fmt.Printf(" %10.1f %8d  %d", float64(p.Binary)/(1<<20), p.Start.Milliseconds(), p.Status)
 	return nil
 }

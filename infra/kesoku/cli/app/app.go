@@ -24,10 +24,14 @@ import (
 type Host struct {
 	In       io.Reader
 	Out, Err io.Writer
+	Columns  int    // how wide Out is; 0 where it is no terminal
 	Colour   bool   // Out may be coloured
 	Live     bool   // Err is a terminal
 	Project  string // where --project says nothing
 	Bucket   string // the staging bucket, where --bucket says nothing
+	Storage  string // a stand-in for Cloud Storage; empty for Google's own
+	Webhook  string // its URL, where --webhook says nothing
+	ChatAPI  string // a stand-in for the Chat API, where --chat-endpoint says nothing
 	Local    bool   // the SDKs are pointed at emulators
 	Clock    clock.Clock
 }
@@ -40,7 +44,7 @@ type App struct {
 
 // New returns the run of a host.
 func New(h Host) *App {
-	return &App{Host: h, Screen: &screen.Screen{Out: h.Out, Err: h.Err, Colour: h.Colour, Live: h.Live}}
+	return &App{Host: h, Screen: &screen.Screen{Out: h.Out, Err: h.Err, Columns: h.Columns, Colour: h.Colour, Live: h.Live}}
 }
 
 // Trouble is an error with what to do about it.

@@ -30,17 +30,23 @@ func (a commands) doctor() *cobra.Command {
 step is not well.
 
 It changes nothing that lasts: a document is written and removed, and one small object stays in the
-bucket. The credentials are yours, not the functions': a role that they lack shows in their logs.`,
-		Example: `  kesoku doctor --project my-project --bucket my-staging --webhook https://googlechat-xyz.run.app
-  kesoku doctor --project kesoku-local --webhook http://127.0.0.1:37533 --chat-endpoint http://127.0.0.1:41953`,
+bucket. The credentials are yours, not the functions': a role that they lack shows in their logs.
+
+For what make run runs on this machine, say make doctor.`,
+		Example: `  kesoku doctor --project my-project --bucket my-staging
+  kesoku doctor --project my-project --bucket my-staging --webhook https://chat.example.org/kesoku --json`,
 	}
 	f := c.Flags()
 	f.StringVar(&d.Bucket, "bucket", a.Bucket, "staging `bucket`; else STAGING_BUCKET")
-	f.StringVar(&d.Webhook, "webhook", "", "`URL` of the webhook")
+	f.StringVar(&d.Webhook, "webhook", a.Webhook, "`URL` that Google Chat calls; else KESOKU_WEBHOOK, else the deployed function's")
 	f.StringSliceVar(&d.Secrets, "secret", []string{"gemini-api-key"}, "`ids` of the secrets that must be there")
-	f.StringVar(&d.ChatEndpoint, "chat-endpoint", "", "`URL` of the Chat API (default Google's)")
+	f.StringVar(&d.ChatEndpoint, "chat-endpoint", a.ChatAPI, "`URL` of the Chat API; else CHAT_ENDPOINT, else Google's")
 	f.StringVar(&d.ServicesEndpoint, "services-endpoint", "", "`URL` of the Service Usage API (default Google's)")
 	f.StringVar(&d.SecretsEndpoint, "secrets-endpoint", "", "`URL` of the Secret Manager API (default Google's)")
+	f.StringVar(&d.FunctionsEndpoint, "functions-endpoint", "", "`URL` of the Cloud Functions API (default Google's)")
+	for _, name := range []string{"services-endpoint", "secrets-endpoint", "functions-endpoint"} {
+		_ = f.MarkHidden(name) // for other endpoints than Google's, such as a private one; it cannot fail, the flag is there
+	}
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if err := a.NeedProject(); err != nil {
 			return err
@@ -67,7 +73,7 @@ func (a commands) parts(ctx context.Context, bucket string) (*doctor.Parts, erro
 	}
 	parts := &doctor.Parts{Database: db, Store: st, Topics: topics}
 	if bucket != "" {
-		staging, err := blob.Connect(ctx, bucket)
+		staging, err := blob.Connect(ctx, bucket, a.Storage)
 		if err != nil {
 			return nil, err
 		}
@@ -106,10 +112,10 @@ func (a commands) finding(f doctor.Finding) {
 	mark := map[doctor.State]string{
 		doctor.Well: a.Screen.Paint(screen.Green, "✓"), doctor.Ill: a.Screen.Paint(screen.Red, "✗"), doctor.Skipped: a.Screen.Paint(screen.Yellow, "–"),
 	}[f.State]
-	lines := wrap(f.Says, screen.Width-len(indent))
+	lines := wrap(f.Says, a.Screen.Width()-len(indent))
 	a.Screen.Say("%s %-16s  %s", mark, f.Step, strings.Join(lines, "\n"+indent))
 	if f.Do != "" {
-		a.Screen.Say("%s%s", indent, strings.Join(wrap("→ "+f.Do, screen.Width-len(indent)), "\n"+indent+"  "))
+		a.Screen.Say("%s%s", indent, strings.Join(wrap("→ "+f.Do, a.Screen.Width()-len(indent)), "\n"+indent+"  "))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"kesoku.dev/infra/kesoku/cli/app"
+	"kesoku.dev/infra/kesoku/doctor"
 )
 
 // logQuery says which log entries to read.
@@ -38,11 +39,14 @@ func (a commands) logs() *cobra.Command {
 	f := c.Flags()
 	f.StringVar(&q.session, "session", "", "entries about this session `id`, whole")
 	f.StringVar(&q.event, "event", "", "entries about this event's `key`, or about the wake-up with this id")
-	f.StringVar(&q.function, "function", "", "entries of this function: googlechat, pipeline, turn, deliver, cron, sweep")
+	f.StringVar(&q.function, "function", "", "entries of this function: "+strings.Join(doctor.Functions, ", "))
 	f.StringVar(&q.severity, "severity", "", "entries from this `severity` on: INFO, WARNING, ERROR")
 	f.StringVar(&q.since, "since", "1h", "how far `back`: 30m, 1h, 2d")
 	f.IntVar(&q.limit, "limit", 200, "how many entries at most")
 	f.BoolVar(&run, "exec", false, "run the command")
+	for flag, values := range map[string][]string{"function": doctor.Functions, "severity": {"INFO", "WARNING", "ERROR"}} {
+		_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // it fails for unknown flags alone
+	}
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if err := a.NeedProject(); err != nil {
 			return err
@@ -56,6 +60,9 @@ func (a commands) logs() *cobra.Command {
 		}
 		if a.Screen.JSON {
 			return a.Screen.Data(map[string]any{"filter": args[2], "command": append([]string{"gcloud"}, args...)})
+		}
+		if a.Local {
+			a.Screen.Note("the local stack has no Cloud Logging: its functions log beside make run, with VERBOSE=1")
 		}
 		a.Screen.Say("%s", shell(append([]string{"gcloud"}, args...)))
 		return nil

@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/robfig/cron/v3"
 	"github.com/spf13/cobra"
 
 	"kesoku.dev/infra/kesoku/cli/app"
 	"kesoku.dev/infra/kesoku/screen"
 	"kesoku.dev/shared/bus"
-	"kesoku.dev/shared/chat"
 	"kesoku.dev/shared/config"
 )
 
@@ -82,37 +80,18 @@ func (a commands) published(ctx context.Context) (*config.Config, error) {
 
 func (a commands) job(ctx context.Context, j *config.Job, count int) (job, error) {
 	out := job{Name: j.Name, Schedule: j.Schedule, TimeZone: j.TimeZone, Route: j.RouteID()}
-	zone, err := time.LoadLocation(j.TimeZone)
-	if err != nil {
-		return out, fmt.Errorf("cron job %s: %w", j.Name, err)
-	}
-	schedule, err := cron.ParseStandard(j.Schedule)
-	if err != nil {
-		return out, fmt.Errorf("cron job %s: %w", j.Name, err)
-	}
-	at := a.Clock.Now().In(zone)
-	for range count {
-		if at = schedule.Next(at); at.IsZero() {
-			break // such as the 30th of February
-		}
-		out.Next = append(out.Next, at)
-	}
+	out.Next = j.Next(a.Clock.Now(), count)
 	last, ok := j.Due(a.Clock.Now())
 	if !ok {
 		return out, nil
 	}
-	out.LastDue = &last
+	out.LastDue = &last.Due
 	db, err := a.Records(ctx)
 	if err != nil {
 		return out, err
 	}
-	out.Fired, err = db.Fired(ctx, firing(j.Name, last))
+	out.Fired, err = db.Fired(ctx, last.ID)
 	return out, err
-}
-
-// firing is the id under which functions/cron keeps the firing of a job for one time.
-func firing(name string, due time.Time) string {
-	return chat.Hash("cron", name, due.Format(time.RFC3339))
 }
 
 func (a commands) listJobs(jobs []job) {
@@ -139,9 +118,6 @@ func (a commands) listJobs(jobs []job) {
 	a.Screen.Table([]string{"JOB", "SCHEDULE", "NEXT", "LAST DUE (UTC)", "ROUTE"}, rows)
 }
 
-// early is how much before its time a trigger may come and still mean it, as in functions/cron.
-const early = 30 * time.Second
-
 func (a commands) cronFire() *cobra.Command {
 	return &cobra.Command{
 		Use: "fire <job>", Short: "Fire a cron job for the time at which it was due last", Args: app.Between(1, 1, "one job's name"),
@@ -157,7 +133,7 @@ stored once: if that time has fired, nothing happens. A job that was not due wit
 			if !ok {
 				return app.Fail(fmt.Errorf("no job %q is published", args[0]), "see kesoku cron list; publish a new one by kesoku config push")
 			}
-			at, ok := j.Due(a.Clock.Now().Add(early))
+			firing, ok := j.Triggered(a.Clock.Now())
 			if !ok {
 				return app.Fail(fmt.Errorf("job %s was not due within the past day, so the function would refuse it", j.Name), "wait for its time, or change its schedule")
 			}
@@ -165,14 +141,14 @@ stored once: if that time has fired, nothing happens. A job that was not due wit
 			if err != nil {
 				return err
 			}
-			fired, err := db.Fired(c.Context(), firing(j.Name, at))
+			fired, err := db.Fired(c.Context(), firing.ID)
 			if err != nil {
 				return err
 			}
 			if fired {
-				return app.Fail(fmt.Errorf("job %s has fired for %s", j.Name, at.Format("2006-01-02 15:04 MST")), "nothing is to be done; each time fires once")
+				return app.Fail(fmt.Errorf("job %s has fired for %s", j.Name, firing.Due.Format("2006-01-02 15:04 MST")), "nothing is to be done; each time fires once")
 			}
-			return a.fire(c.Context(), j.Name, at)
+			return a.fire(c.Context(), j.Name, firing.Due)
 		},
 	}
 }
