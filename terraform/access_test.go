@@ -19,6 +19,7 @@ var grants = map[string][]string{
 	"roles/aiplatform.user":              {"google_project_iam_member"},
 	"roles/artifactregistry.writer":      {"google_project_iam_member"},
 	"roles/logging.logWriter":            {"google_project_iam_member"},
+	"roles/telemetry.tracesWriter":       {"google_project_iam_member"},
 }
 
 // conditional are roles that are given on the project only under a condition that narrows them to one resource.
@@ -26,34 +27,68 @@ var conditional = []string{"roles/datastore.user", "roles/storage.objectViewer"}
 
 var primitive = regexp.MustCompile(`^roles/(owner|editor|viewer|.*[aA]dmin)$`)
 
+// byArgument are the arguments of modules/function by which a function is given roles, and what on.
+var byArgument = map[string]string{"staging_roles": "google_storage_bucket_iam_member", "project_roles": "google_project_iam_member"}
+
 // roles: known ones, on the smallest resource there is, added one by one.
 func (t *tree) roles() {
 	for _, b := range t.blocks {
-		if b.Type == "resource" && regexp.MustCompile(`_iam_(policy|binding)$`).MatchString(b.kind()) {
-			t.problem("%s takes away what others were granted: add members one by one", b)
-		}
-		var on []string
-		switch {
-		case b.Type == "resource":
-			on = []string{b.kind()}
-		case b.Type == "module" && b.attr("staging_roles") != nil:
-			on = []string{"google_storage_bucket_iam_member"}
-		default:
-			continue
-		}
-		for _, l := range literals(b.Body) {
-			role := strings.HasPrefix(l, "roles/")
-			switch {
-			case role && primitive.MatchString(l):
-				t.problem("%s grants %s, which is far more than anything here needs", b, l)
-			case role && grants[l] == nil:
-				t.problem("%s grants %s, a role that nobody knows here", b, l)
-			case role && !slices.Contains(grants[l], on[0]):
-				t.problem("%s grants %s on %s; it belongs on %q", b, l, on[0], grants[l])
-			case role && on[0] == "google_project_iam_member" && slices.Contains(conditional, l) && len(b.children("condition")) == 0:
-				t.problem("%s grants %s on the whole project without a condition", b, l)
+		switch b.Type {
+		case "resource":
+			if regexp.MustCompile(`_iam_(policy|binding)$`).MatchString(b.kind()) {
+				t.problem("%s takes away what others were granted: add members one by one", b)
+			}
+			t.mayGrant(b, literals(b.Body), b.kind())
+		case "module":
+			for name, argument := range b.Body.Attributes {
+				t.mayGrant(b, literals(argument.Expr), byArgument[name])
 			}
 		}
+	}
+}
+
+// mayGrant: roles among the strings of a block, given on a kind of resource.
+func (t *tree) mayGrant(b block, texts []string, on string) {
+	for _, role := range texts {
+		switch {
+		case !strings.HasPrefix(role, "roles/"):
+		case primitive.MatchString(role):
+			t.problem("%s grants %s, which is far more than anything here needs", b, role)
+		case grants[role] == nil:
+			t.problem("%s grants %s, a role that nobody knows here", b, role)
+		case !slices.Contains(grants[role], on):
+			t.problem("%s grants %s on %q; it belongs on %q", b, role, on, grants[role])
+		case on == "google_project_iam_member" && slices.Contains(conditional, role) && len(b.children("condition")) == 0:
+			t.problem("%s grants %s on the whole project without a condition", b, role)
+		}
+	}
+}
+
+// order: a function has its rights and indexes before code that needs them comes, and keeps them until the code that needed them is gone.
+func (t *tree) order() {
+	b, _ := t.find(function, "resource", "google_cloudfunctions2_function", "this")
+	if b.Block == nil {
+		t.problem("%s has no function", function)
+		return
+	}
+	for _, grant := range t.all(function, "resource") {
+		if t.source(grant.attr("member")) != "google_service_account.this.member" {
+			continue
+		}
+		if !slices.Contains(references(b.attr("depends_on")), grant.kind()+"."+grant.name()) {
+			t.problem("%s does not wait for %s", b, grant)
+		}
+		if grant.attr("for_each") != nil && !t.isTrue(function, grant.in("lifecycle", "create_before_destroy")) {
+			t.problem("%s is taken away while the old code still needs it", grant)
+		}
+	}
+	for _, call := range t.all(root, "module") {
+		if !slices.Contains(references(call.attr("depends_on")), "google_firestore_index.composite") {
+			t.problem("%s does not wait for the indexes of its queries", call)
+		}
+	}
+	if index, ok := t.find(root, "resource", "google_firestore_index", "composite"); ok && !t.isTrue(root, index.in("lifecycle", "create_before_destroy")) {
+		t.problem("%s is taken away while the old code still needs it", index)
 	}
 }
 
@@ -126,7 +161,7 @@ func (t *tree) secrets() {
 			t.problem("%s reads a secret that is not created here", call)
 		}
 	}
-	if b := t.resources("google_secret_manager_secret_iam_member"); len(b) == 0 || t.source(b[0].attr("for_each")) != "var.secrets" {
+	if b := t.resources("google_secret_manager_secret_iam_member"); len(b) == 0 || t.source(b[0].attr("for_each")) != "toset([for s in var.secrets : s.secret])" {
 		t.problem("%s does not let a function read exactly its own secrets", function)
 	}
 }
@@ -185,11 +220,15 @@ func (t *tree) apis() {
 		if !known {
 			t.problem("%s is of a kind whose API nobody knows here", b)
 		}
+	}
+	for _, b := range t.blocks {
 		if slices.Contains(literals(b.Body), "roles/aiplatform.user") {
 			need(b, "aiplatform")
 		}
-	}
-	for _, b := range t.blocks {
+		if slices.Contains(literals(b.Body), "roles/telemetry.tracesWriter") {
+			need(b, "telemetry")
+			need(b, "cloudtrace") // the Telemetry API drops spans without it
+		}
 		if b.module() == root && (b.Type == "module" || (b.Type == "resource" && b.kind() != "google_project_service")) && !t.waits(b, map[string]bool{}) {
 			t.problem("%s does not wait for the APIs: it fails on an empty project", b)
 		}

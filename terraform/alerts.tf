@@ -94,6 +94,11 @@ resource "google_monitoring_notification_channel" "email" {
   type         = "email"
   labels       = { email_address = each.key }
   depends_on   = [google_project_service.api]
+
+  # A channel goes after the alerts have let go of it: before, Monitoring refuses.
+  lifecycle {
+    create_before_destroy = true
+  }
 }
 
 resource "google_monitoring_alert_policy" "alert" {
@@ -134,9 +139,17 @@ resource "google_monitoring_dashboard" "kesoku" {
   depends_on     = [google_project_service.api, google_logging_metric.count]
 }
 
+# A budget belongs to the billing account. Its API refuses a person's own credentials unless it is told by which project they call.
+provider "google" {
+  alias                 = "budget"
+  billing_project       = var.project_id
+  user_project_override = true
+}
+
 # Whoever applies this needs the role roles/billing.costsManager on the billing account. infra/playbooks/budget.md says what to do.
 resource "google_billing_budget" "monthly" {
-  count = var.billing_account == "" ? 0 : 1
+  count    = var.billing_account == "" ? 0 : 1
+  provider = google.budget
 
   billing_account = var.billing_account
   display_name    = "Kesoku"

@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -25,6 +26,7 @@ type code struct {
 	perishable  []string        // collections whose documents carry expire_at
 	fields      map[string]bool // names of stored fields
 	messages    map[string]bool // what is logged
+	metrics     []string        // names of the metrics that count log entries
 }
 
 // program is one function.
@@ -58,7 +60,7 @@ func readCode(t *testing.T, repository fs.FS) code {
 		goLine:    regexp.MustCompile(`(?m)^go (\S+)$`).FindStringSubmatch(string(goMod))[1],
 		toolchain: strings.Contains(string(goMod), "\ntoolchain "),
 		functions: map[string]program{}, subscribers: s.subscribers(t, topics), queries: s.queries(t), perishable: s.perishable(t),
-		fields: s.fields(), messages: s.messages(),
+		fields: s.fields(), messages: s.messages(), metrics: s.metrics(),
 	}
 	for name := range s.variables("shared/boot") {
 		c.shared = append(c.shared, name)
@@ -123,7 +125,7 @@ var variableName = regexp.MustCompile(`^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$`)
 func (s source) variables(dir string) map[string]bool {
 	out := map[string]bool{}
 	s.calls(dir, func(method string, call *ast.CallExpr) {
-		if !slices.Contains([]string{"Required", "Optional", "URL", "Duration"}, method) || len(call.Args) == 0 {
+		if !slices.Contains([]string{"Required", "Optional", "URL", "Duration", "Fraction"}, method) || len(call.Args) == 0 {
 			return
 		}
 		if name, ok := text(call.Args[0]); ok && variableName.MatchString(name) {
@@ -133,9 +135,24 @@ func (s source) variables(dir string) map[string]bool {
 	return out
 }
 
+// imports are what a folder's files import below a path.
+func (s source) imports(dir, below string) (found []string) {
+	for _, f := range s.packages[dir] {
+		for _, i := range f.Imports {
+			if p, ok := text(i.Path); ok && strings.HasPrefix(p, below) {
+				found = append(found, strings.TrimPrefix(p, below))
+			}
+		}
+	}
+	return found
+}
+
 func (s source) program(t *testing.T, module, dir string, topics map[string]string) program {
 	t.Helper()
 	p := program{variables: s.variables(dir)}
+	for _, wiring := range s.imports(dir, module+"/shared/boot/") {
+		maps.Copy(p.variables, s.variables("shared/boot/"+wiring))
+	}
 	s.calls(dir, func(method string, call *ast.CallExpr) {
 		x, ok := call.Fun.(*ast.SelectorExpr).X.(*ast.Ident)
 		if !ok || x.Name != "functions" || (method != "HTTP" && method != "CloudEvent") {
@@ -244,6 +261,16 @@ func (s source) subscribers(t *testing.T, topics map[string]string) map[string]s
 		t.Fatalf("emulators/stack: topics are read by %v, want a function for each of %v", out, topics)
 	}
 	return out
+}
+
+// metrics are the names that shared/telemetry gives to the metrics of log entries: constants that begin with Metric.
+func (s source) metrics() (names []string) {
+	for constant, name := range s.constants("shared/telemetry") {
+		if strings.HasPrefix(constant, "Metric") {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // messages are the constant texts of all log entries.

@@ -12,8 +12,8 @@ import (
 func check(t *tree) []string {
 	for _, rule := range []func(){
 		t.entryPoints, t.runtime, t.environment, t.wiring, t.sizes, t.bundles, t.variables, // functions
-		t.roles, t.public, t.secrets, t.state, t.apis, t.buckets, // access
-		t.firestore, t.database, t.schedules, t.topics, // data
+		t.roles, t.order, t.security, t.public, t.secrets, t.state, t.apis, t.buckets, // access
+		t.firestore, t.database, t.kept, t.schedules, t.topics, // data
 		t.alerts, t.logMetrics, t.dashboards, // watch
 	} {
 		rule()

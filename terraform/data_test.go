@@ -147,6 +147,20 @@ func (t *tree) database() {
 	}
 }
 
+// kept: what the end of a deployment leaves alone, the next one can take over.
+func (t *tree) kept() {
+	for _, b := range t.blocks {
+		if b.Type != "resource" || t.text(root, b.attr("deletion_policy")) != "ABANDON" {
+			continue
+		}
+		if !slices.ContainsFunc(t.all(root, "import"), func(i block) bool {
+			return t.source(i.attr("to")) == b.kind()+"."+b.name() && slices.Contains(references(i.attr("for_each")), "var.adopt")
+		}) {
+			t.problem("%s is left alone and can never be deployed again", b)
+		}
+	}
+}
+
 // schedules: Scheduler's jobs are made from the very file that the cron function reads, and all reach the function that is meant.
 func (t *tree) schedules() {
 	published := map[string]string{}
@@ -246,6 +260,10 @@ func (t *tree) subscription(b block) {
 	if least != "10s" || most != "600s" {
 		t.problem("%s retries after %q to %q; waiting out a lease needs 10s to 600s", b, least, most)
 	}
+	if b.module() == root { // a webhook's, which verifies the token itself, by its own address
+		t.pushToWebhook(b)
+		return
+	}
 	audience := t.source(b.in("push_config", "oidc_token", "audience"))
 	if !strings.HasSuffix(audience, ".uri") || t.source(b.in("push_config", "oidc_token", "service_account_email")) != "var.platform.invoker" {
 		t.problem("%s does not push as the invoker with a token for the service (audience %q)", b, audience)
@@ -253,5 +271,18 @@ func (t *tree) subscription(b block) {
 	endpoint := t.source(b.in("push_config", "push_endpoint"))
 	if !strings.Contains(endpoint, ".uri}/${var.subscription.topic}") {
 		t.problem("%s pushes to %s: want the service's own address and the topic's path behind it", b, endpoint)
+	}
+}
+
+func (t *tree) pushToWebhook(b block) {
+	for _, path := range [][]string{{"push_config", "push_endpoint"}, {"push_config", "oidc_token", "audience"}} {
+		if got := t.source(b.in(path...)); got != "local.webhook_url" {
+			t.problem("%s: %s is %s, and the webhook takes tokens for its own address alone", b, path[len(path)-1], got)
+		}
+	}
+	call, ok := t.call("googlechat")
+	account := t.source(b.in("push_config", "oidc_token", "service_account_email"))
+	if !ok || !strings.Contains(t.source(call.attr("environment")), account) {
+		t.problem("%s pushes as %s, whom the webhook does not know", b, account)
 	}
 }

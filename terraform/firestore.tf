@@ -16,11 +16,18 @@ resource "google_firestore_database" "default" {
   concurrency_mode                  = "OPTIMISTIC"
   app_engine_integration_mode       = "DISABLED"
   point_in_time_recovery_enablement = "POINT_IN_TIME_RECOVERY_ENABLED"
-  # Conversations outlive any `terraform destroy`: it forgets the database and leaves it alone.
+  # Conversations outlive any `terraform destroy`: it forgets the database, of which only indexes, TTL and the backup schedule go. To deploy to
+  # the same project again: terraform apply -var=adopt=true.
   delete_protection_state = "DELETE_PROTECTION_ENABLED"
   deletion_policy         = "ABANDON"
 
   depends_on = [google_project_service.api]
+}
+
+import {
+  for_each = toset(var.adopt ? ["projects/${var.project_id}/databases/(default)"] : [])
+  to       = google_firestore_database.default
+  id       = each.key
 }
 
 # Point-in-time recovery reaches back 7 days and dies with the database; backups do not.
@@ -44,6 +51,11 @@ resource "google_firestore_index" "composite" {
       field_path = fields.value.fieldPath
       order      = fields.value.order
     }
+  }
+
+  # Functions wait for indexes, since a query without its index fails; and what only old code asks for goes once that is gone.
+  lifecycle {
+    create_before_destroy = true
   }
 }
 

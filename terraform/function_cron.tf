@@ -15,7 +15,7 @@ module "cron" {
   }
 
   publishes  = [google_pubsub_topic.wake["turns"].name]
-  depends_on = [google_project_iam_member.builder, google_project_iam_member.builder_source]
+  depends_on = [google_project_iam_member.builder, google_project_iam_member.builder_source, google_firestore_index.composite]
 }
 
 locals {

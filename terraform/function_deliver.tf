@@ -18,6 +18,6 @@ module "deliver" {
     dead_letters = google_pubsub_topic.dead["deliveries"].id
   }
 
-  publishes  = [google_pubsub_topic.wake["deliveries"].name]
-  depends_on = [google_project_iam_member.builder, google_project_iam_member.builder_source]
+  publishes  = [google_pubsub_topic.wake["deliveries"].name, google_pubsub_topic.lifecycle.name]
+  depends_on = [google_project_iam_member.builder, google_project_iam_member.builder_source, google_firestore_index.composite]
 }

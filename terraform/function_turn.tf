@@ -1,9 +1,5 @@
 # Runs agent turns: model, tools, model.
 
-locals {
-  gemini_by_key = var.gemini_api_key_version > 0
-}
-
 module "turn" {
   source = "./modules/function"
 
@@ -31,16 +27,9 @@ module "turn" {
     dead_letters = google_pubsub_topic.dead["turns"].id
   }
 
-  publishes     = [google_pubsub_topic.wake["turns"].name, google_pubsub_topic.wake["deliveries"].name]
+  # Calling a model has no smaller resource than the project.
+  project_roles = local.gemini_by_key ? [] : ["roles/aiplatform.user"]
+  publishes     = [google_pubsub_topic.wake["turns"].name, google_pubsub_topic.wake["deliveries"].name, google_pubsub_topic.lifecycle.name]
   staging_roles = ["roles/storage.objectCreator", "roles/storage.objectViewer"]
-  depends_on    = [google_project_iam_member.builder, google_project_iam_member.builder_source]
-}
-
-# Calling a model has no smaller resource than the project.
-resource "google_project_iam_member" "turn_vertex" {
-  count = local.gemini_by_key ? 0 : 1
-
-  project = var.project_id
-  role    = "roles/aiplatform.user"
-  member  = module.turn.member
+  depends_on    = [google_project_iam_member.builder, google_project_iam_member.builder_source, google_firestore_index.composite]
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // localOnly are variables that move endpoints for the local stack. A deployment talks to Google's own.
-var localOnly = []string{"CHAT_ENDPOINT", "CHAT_CERTS_URL", "GOOGLE_CERTS_URL", "GEMINI_BASE_URL", "FETCH_ALLOW"}
+var localOnly = []string{"CHAT_ENDPOINT", "WORKSPACE_EVENTS_ENDPOINT", "CHAT_CERTS_URL", "GOOGLE_CERTS_URL", "GEMINI_BASE_URL", "FETCH_ALLOW", "STORAGE_EMULATOR_HOST"}
 
 // reserved are variables that the platform sets; setting one fails the deployment.
 var reserved = []string{"FUNCTION_TARGET", "FUNCTION_SIGNATURE_TYPE", "K_SERVICE", "K_REVISION", "K_CONFIGURATION", "PORT", "LOG_EXECUTION_ID"}
@@ -84,8 +84,14 @@ func (t *tree) environment() {
 			shared = append(shared, i.key)
 		}
 	}
-	if !slices.Equal(sorted(shared), sorted(t.code.shared)) {
-		t.problem("%s gives every function %q; shared/boot reads %q", function, sorted(shared), sorted(t.code.shared))
+	var read []string // what the platform, or the local stack alone, sets is nothing that Terraform could
+	for _, v := range t.code.shared {
+		if !slices.Contains(localOnly, v) && !slices.Contains(reserved, v) {
+			read = append(read, v)
+		}
+	}
+	if !slices.Equal(sorted(shared), sorted(read)) {
+		t.problem("%s gives every function %q; shared/boot reads %q", function, sorted(shared), sorted(read))
 	}
 	for name, program := range t.code.functions {
 		call, ok := t.call(name)

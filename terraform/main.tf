@@ -16,6 +16,7 @@ locals {
     "cloudfunctions.googleapis.com",
     "cloudresourcemanager.googleapis.com",
     "cloudscheduler.googleapis.com",
+    "cloudtrace.googleapis.com",
     "firestore.googleapis.com",
     "iam.googleapis.com",
     "logging.googleapis.com",
@@ -24,6 +25,8 @@ locals {
     "run.googleapis.com",
     "secretmanager.googleapis.com",
     "storage.googleapis.com",
+    "telemetry.googleapis.com",
+    "workspaceevents.googleapis.com",
   ])
 
   # The address of a function's first kind, region and project alone, can be written down before the function exists; the one that Cloud Run
@@ -45,6 +48,7 @@ locals {
     source_bucket  = google_storage_bucket.source.name
     staging_bucket = google_storage_bucket.staging.name
     database       = google_firestore_database.default.name
+    trace_fraction = var.trace_fraction
   }
 }
 

@@ -11,6 +11,12 @@ resource "google_pubsub_topic" "wake" {
   depends_on = [google_project_service.api]
 }
 
+# What other systems are told of conversations, as far as kesoku.yaml names it under lifecycle. Whoever wants to hear it adds a subscription.
+resource "google_pubsub_topic" "lifecycle" {
+  name       = "lifecycle"
+  depends_on = [google_project_service.api]
+}
+
 resource "google_pubsub_topic" "dead" {
   for_each = local.topics
 

@@ -55,3 +55,9 @@ resource "google_storage_bucket" "staging" {
 
   depends_on = [google_project_service.api]
 }
+
+import {
+  for_each = toset(var.adopt ? ["${var.project_id}/${var.project_id}-kesoku-staging"] : [])
+  to       = google_storage_bucket.staging
+  id       = each.key
+}

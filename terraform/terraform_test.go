@@ -62,9 +62,11 @@ func TestTerraform(t *testing.T) {
 	for _, args := range [][]string{
 		{"init", "-backend=false", "-input=false", "-no-color"}, {"validate", "-no-color"}, {"test", "-no-color"},
 	} {
-		if out, err := terraform(t.Context(), filepath.Join(dir, root), cache, args...); err != nil {
+		out, err := terraform(t.Context(), filepath.Join(dir, root), cache, args...)
+		if err != nil {
 			t.Fatalf("terraform %s: %v\n%s", strings.Join(args, " "), err, out)
 		}
+		t.Logf("terraform %s:\n%s", strings.Join(args, " "), out)
 	}
 }
 

@@ -2,6 +2,7 @@ package terraform_test
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -24,7 +25,8 @@ const (
 // files are texts by their path from the repository's root.
 type files map[string]string
 
-// readFiles reads what an operator deploys from: everything under terraform/ and the parts of infra/ that Terraform reads.
+// readFiles reads what an operator deploys from: everything under terraform/ and the parts of infra/ that Terraform reads; and what a person reads
+// of who may do what.
 func readFiles(t *testing.T, repository fs.FS) files {
 	t.Helper()
 	out := files{}
@@ -46,6 +48,12 @@ func readFiles(t *testing.T, repository fs.FS) files {
 			t.Fatalf("read %s: %v", dir, err)
 		}
 	}
+	// Missing, it says nothing, and that is told.
+	text, err := fs.ReadFile(repository, securityFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	out[securityFile] = string(text)
 	return out
 }
 

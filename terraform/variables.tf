@@ -39,6 +39,13 @@ variable "firestore_location" {
   }
 }
 
+variable "adopt" {
+  description = "Whether the project still has the database and the staging bucket of an earlier deployment, which its end left alone."
+  type        = bool
+  default     = false
+  nullable    = false
+}
+
 variable "runtime" {
   description = "Runtime of the functions. It must be at least the go line of go.mod."
   type        = string
@@ -135,18 +142,6 @@ variable "chat_app_user" {
   }
 }
 
-variable "chat_push_account" {
-  description = "Service account by which a Workspace Events push subscription calls the webhook, if there is one."
-  type        = string
-  default     = ""
-  nullable    = false
-
-  validation {
-    condition     = can(regex("^([a-z0-9-]+@[a-z0-9.-]+\\.gserviceaccount\\.com)?$", var.chat_push_account))
-    error_message = "Write a service account's address, or nothing."
-  }
-}
-
 variable "alert_emails" {
   description = "Addresses that alerts are sent to. Without any, alerts show on the console alone."
   type        = set(string)
@@ -180,6 +175,18 @@ variable "monthly_budget" {
   validation {
     condition     = var.monthly_budget >= 1 && floor(var.monthly_budget) == var.monthly_budget
     error_message = "Write a whole number from 1."
+  }
+}
+
+variable "trace_fraction" {
+  description = "Part of the conversations whose traces are kept, 0 to 1. A turn has about 20 spans; Cloud Trace keeps 2.5 million a month for free."
+  type        = number
+  default     = 1
+  nullable    = false
+
+  validation {
+    condition     = var.trace_fraction >= 0 && var.trace_fraction <= 1
+    error_message = "Write a number from 0 to 1."
   }
 }
 

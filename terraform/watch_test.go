@@ -76,6 +76,11 @@ func (t *tree) alerts() {
 	if !ok || t.source(b.attr("for_each")) != "local.alerts" || !strings.Contains(t.source(b.in("documentation", "content")), "/../infra/playbooks/${each.key}.md") {
 		t.problem("alerts are not made from local.alerts with their playbooks")
 	}
+	for _, channel := range t.resources("google_monitoring_notification_channel") {
+		if !t.isTrue(root, channel.in("lifecycle", "create_before_destroy")) {
+			t.problem("%s cannot be taken away: alerts still name it", channel)
+		}
+	}
 }
 
 // playbook: what a person is told to search for can be found.
@@ -140,6 +145,9 @@ func (t *tree) promQL(where, q string) {
 
 // logMetrics: what is counted is logged, and all of it is looked at.
 func (t *tree) logMetrics() {
+	if !slices.Equal(sorted(t.counters()), sorted(t.code.metrics)) {
+		t.problem("log metrics are %q; shared/telemetry names %q", sorted(t.counters()), sorted(t.code.metrics))
+	}
 	for _, row := range rows(t.local("log_metrics")) {
 		for _, i := range rows(row.value) {
 			if i.key == "filter" {

@@ -34,6 +34,11 @@ type processes struct {
 
 func newProcesses(t *testing.T) *processes {
 	t.Helper()
+	return newProcessesWith(t, world.DefaultConfig())
+}
+
+func newProcessesWith(t *testing.T, config map[string]string) *processes {
+	t.Helper()
 	pair, err := emulator.Shared()
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +54,7 @@ func newProcesses(t *testing.T) *processes {
 	}))
 	t.Cleanup(p.page.Close)
 	p.Stack, err = stack.Start(t.Context(), stack.Options{
-		Command: []string{self}, Project: p.env.ProjectID, Emulators: pair, Config: world.DefaultConfig(),
+		Command: []string{self}, Project: p.env.ProjectID, Emulators: pair, Config: config,
 		Chat: googlechat.Options{WritesPerSecond: -1}, Models: models.Options{Pace: models.Pace{First: time.Second}},
 		Env: []string{"FETCH_ALLOW=" + strings.TrimPrefix(p.page.URL, "http://")}, MinBackoff: 100 * time.Millisecond,
 		MaxBackoff: 200 * time.Millisecond, Sweep: -1,

@@ -119,7 +119,7 @@ type edge struct {
 	line     int
 }
 
-// reachable follows imports through this module.
+// reachable follows imports through this module: what the rules of reaches forbid, and what links does not allow a function.
 func reachable(t *tree) []Violation {
 	graph := map[string][]edge{}
 	for _, f := range t.files {
@@ -131,21 +131,36 @@ func reachable(t *tree) []Violation {
 		}
 	}
 	var found []Violation
-	for _, r := range reaches {
-		for _, from := range r.from {
-			for _, first := range graph[from] {
-				if chain := chainTo(graph, first.to, r.to, map[string]bool{from: true}); chain != nil {
-					found = append(found, Violation{first.file, first.line, fmt.Sprintf("links %s", strings.Join(chain, " → ")), r.reason})
-				}
+	search := func(from string, forbidden func(string) bool, reason string) {
+		for _, first := range graph[from] {
+			if chain := chainTo(graph, first.to, forbidden, map[string]bool{from: true}); chain != nil {
+				found = append(found, Violation{first.file, first.line, fmt.Sprintf("links %s", strings.Join(chain, " → ")), reason})
 			}
 		}
+	}
+	for _, r := range reaches {
+		for _, from := range r.from {
+			search(from, func(pkg string) bool { return matches(pkg, r.to) }, r.reason)
+		}
+	}
+	for pkg := range graph {
+		name, ok := strings.CutPrefix(pkg, "functions/")
+		if !ok || strings.Contains(name, "/") {
+			continue
+		}
+		allowed, ok := links[name]
+		if !ok {
+			found = append(found, Violation{File: pkg, What: "is not in links", Reason: "each function's models and platforms are written down"})
+		}
+		search(pkg, func(to string) bool { return matches(to, partial) && !matches(to, allowed) },
+			"links says which models and platforms a function may link; nobody waits for what it does not use")
 	}
 	return found
 }
 
-// chainTo returns the imports that lead from pkg to one of the targets, or nil.
-func chainTo(graph map[string][]edge, pkg string, targets []string, seen map[string]bool) []string {
-	if matches(pkg, targets) {
+// chainTo returns the imports that lead from pkg to something forbidden, or nil.
+func chainTo(graph map[string][]edge, pkg string, forbidden func(string) bool, seen map[string]bool) []string {
+	if forbidden(pkg) {
 		return []string{pkg}
 	}
 	if seen[pkg] || !ours(pkg) {
@@ -153,7 +168,7 @@ func chainTo(graph map[string][]edge, pkg string, targets []string, seen map[str
 	}
 	seen[pkg] = true
 	for _, e := range graph[path.Clean(pkg)] {
-		if chain := chainTo(graph, e.to, targets, seen); chain != nil {
+		if chain := chainTo(graph, e.to, forbidden, seen); chain != nil {
 			return append([]string{pkg}, chain...)
 		}
 	}

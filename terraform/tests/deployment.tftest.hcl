@@ -4,6 +4,11 @@ mock_provider "google" {
   source = "./tests/mocks"
 }
 
+mock_provider "google" {
+  alias  = "budget"
+  source = "./tests/mocks"
+}
+
 variables {
   project_id     = "my-kesoku"
   project_number = "123456789012"
@@ -23,7 +28,7 @@ run "empty_project" {
   }
 
   assert {
-    condition     = alltrue([for m in google_project_iam_member.turn_vertex : m.role == "roles/aiplatform.user"]) && length(google_project_iam_member.turn_vertex) == 1
+    condition     = contains(module.turn.project_roles, "roles/aiplatform.user")
     error_message = "Without a key, turn needs Vertex AI."
   }
 
@@ -64,7 +69,7 @@ run "with_key_and_budget" {
   }
 
   assert {
-    condition     = length(google_project_iam_member.turn_vertex) == 0 && length(output.secrets_to_fill) == 0
+    condition     = !contains(module.turn.project_roles, "roles/aiplatform.user") && length(output.secrets_to_fill) == 0
     error_message = "With a key, turn needs no right to Vertex AI and no secret is left to fill."
   }
 

@@ -18,6 +18,7 @@ variables {
     source_bucket  = "source"
     staging_bucket = "staging"
     database       = "(default)"
+    trace_fraction = 1
   }
   size            = { memory_mib = 512, cpu = 1, concurrency = 8, min_instances = 0, max_instances = 2 }
   timeout_seconds = 540
@@ -30,8 +31,11 @@ run "behind_a_topic" {
   variables {
     subscription = { topic = "projects/my-kesoku/topics/turns", dead_letters = "projects/my-kesoku/topics/turns-dead" }
     environment  = { SET = "1", EMPTY = "" }
-    secrets      = { KEY = { secret = "key", version = "2" } }
-    publishes    = ["turns", "deliveries"]
+    # Two variables of one secret need one right.
+    secrets       = { KEY = { secret = "key", version = "2" }, OLD_KEY = { secret = "key", version = "1" } }
+    publishes     = ["turns", "deliveries"]
+    project_roles = ["roles/aiplatform.user"]
+    staging_roles = ["roles/storage.objectViewer"]
   }
   assert {
     condition     = google_pubsub_subscription.push[0].push_config[0].push_endpoint == "https://mock-abc123-an.a.run.app/projects/my-kesoku/topics/turns"
@@ -42,16 +46,26 @@ run "behind_a_topic" {
     error_message = "The token is for another audience than the service."
   }
   assert {
-    condition     = google_cloudfunctions2_function.this.service_config[0].environment_variables == tomap({ GOOGLE_CLOUD_PROJECT = "my-kesoku", STAGING_BUCKET = "staging", SET = "1" })
+    condition = google_cloudfunctions2_function.this.service_config[0].environment_variables == tomap({
+      SET                                = "1"
+      GOOGLE_CLOUD_PROJECT               = "my-kesoku"
+      STAGING_BUCKET                     = "staging"
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT = "https://telemetry.googleapis.com/v1/traces"
+      OTEL_TRACES_SAMPLER_ARG            = "1"
+    })
     error_message = "The environment is not its own, the shared one, and nothing empty."
   }
   assert {
-    condition     = google_cloudfunctions2_function.this.service_config[0].secret_environment_variables[0].version == "2" && length(google_secret_manager_secret_iam_member.reads) == 1
+    condition     = { for s in google_cloudfunctions2_function.this.service_config[0].secret_environment_variables : s.key => s.version } == { KEY = "2", OLD_KEY = "1" } && length(google_secret_manager_secret_iam_member.reads) == 1
     error_message = "A secret is given by version, and with the right to read it."
   }
   assert {
     condition     = google_cloudfunctions2_function.this.service_config[0].ingress_settings == "ALLOW_INTERNAL_ONLY" && length(google_pubsub_topic_iam_member.publishes) == 2
     error_message = "Unless said, a function is internal; it publishes to its own topics."
+  }
+  assert {
+    condition     = output.project_roles == ["roles/aiplatform.user"] && [for m in google_storage_bucket_iam_member.staging : "${m.bucket} ${m.role}"] == ["staging roles/storage.objectViewer"]
+    error_message = "It has not the roles that it was given, and no other."
   }
   assert {
     condition     = can(regex("^turn/[0-9a-f]{64}\\.zip$", google_storage_bucket_object.source.name))

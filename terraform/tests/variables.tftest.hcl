@@ -4,6 +4,11 @@ mock_provider "google" {
   source = "./tests/mocks"
 }
 
+mock_provider "google" {
+  alias  = "budget"
+  source = "./tests/mocks"
+}
+
 variables {
   project_id     = "my-kesoku"
   project_number = "123456789012"
@@ -88,4 +93,12 @@ run "label_in_capitals" {
     labels = { Team = "chat" }
   }
   expect_failures = [var.labels]
+}
+
+run "more_than_all_traces" {
+  command = plan
+  variables {
+    trace_fraction = 1.5
+  }
+  expect_failures = [var.trace_fraction]
 }

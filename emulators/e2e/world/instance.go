@@ -10,10 +10,8 @@ import (
 	"regexp"
 	"sync"
 
-	gcs "cloud.google.com/go/storage"
 	cloudevents "github.com/cloudevents/sdk-go/v2"
 	"github.com/google/uuid"
-	"google.golang.org/api/option"
 
 	"kesoku.dev/emulators/e2e/host"
 	"kesoku.dev/functions/cron"
@@ -87,11 +85,7 @@ func (w *World) start(ctx context.Context, function, name string) (*Instance, er
 	i := &Instance{Function: function, Client: w.Env.Instance(name), world: w}
 	i.life, i.die = context.WithCancel(ctx)
 	i.going, i.leave = context.WithCancel(ctx)
-	files, err := gcs.NewClient(ctx, option.WithEndpoint(host.Storage()+"/storage/v1/"), option.WithoutAuthentication())
-	if err != nil {
-		return nil, fmt.Errorf("connect to the staging area: %w", err)
-	}
-	base, err := w.base(i, files)
+	base, err := w.base(ctx, i)
 	if err != nil {
 		return nil, err
 	}
@@ -122,9 +116,9 @@ func (w *World) start(ctx context.Context, function, name string) (*Instance, er
 }
 
 // base wires an instance as boot does, with the instance's own connections.
-func (w *World) base(i *Instance, files *gcs.Client) (*boot.Base, error) {
+func (w *World) base(ctx context.Context, i *Instance) (*boot.Base, error) {
 	ck := w.clockOf(i.Function)
-	stage, errBlob := blob.New(files, host.Bucket)
+	stage, errBlob := blob.Connect(ctx, host.Bucket, host.Storage())
 	publisher, errBus := bus.NewPublisher(i.Client.PubSub)
 	if err := errors.Join(errBlob, errBus); err != nil {
 		return nil, err

@@ -67,7 +67,11 @@ resource "google_cloudfunctions2_function" "this" {
     all_traffic_on_latest_revision   = true
 
     environment_variables = merge(
-      { GOOGLE_CLOUD_PROJECT = var.platform.project_id, STAGING_BUCKET = var.platform.staging_bucket },
+      {
+        GOOGLE_CLOUD_PROJECT = var.platform.project_id, STAGING_BUCKET = var.platform.staging_bucket,
+        # Cloud Trace, by OpenTelemetry's protocol.
+        OTEL_EXPORTER_OTLP_TRACES_ENDPOINT = "https://telemetry.googleapis.com/v1/traces", OTEL_TRACES_SAMPLER_ARG = tostring(var.platform.trace_fraction),
+      },
       { for name, value in var.environment : name => value if value != "" },
     )
 
@@ -82,9 +86,15 @@ resource "google_cloudfunctions2_function" "this" {
     }
   }
 
-  # The platform looks into secrets when it deploys, and an instance reaches its data from the first request on.
-  depends_on = [google_project_iam_member.database, google_secret_manager_secret_iam_member.reads]
+  # The platform looks into secrets when it deploys, and an instance uses its rights from the first request on.
+  depends_on = [
+    google_project_iam_member.database, google_project_iam_member.traces, google_project_iam_member.project, google_storage_bucket_iam_member.staging,
+    google_pubsub_topic_iam_member.publishes, google_secret_manager_secret_iam_member.reads,
+  ]
 }
+
+# Rights. What new code needs is given before it comes, and what old code needed is taken once it is gone: the function depends on all of
+# them, and create_before_destroy takes a right last.
 
 # Firestore has no policies on single databases; a condition does the same.
 resource "google_project_iam_member" "database" {
@@ -98,12 +108,35 @@ resource "google_project_iam_member" "database" {
   }
 }
 
+# Traces have no smaller resource than the project; the role writes them and reads nothing.
+resource "google_project_iam_member" "traces" {
+  project = var.platform.project_id
+  role    = "roles/telemetry.tracesWriter"
+  member  = google_service_account.this.member
+}
+
+resource "google_project_iam_member" "project" {
+  for_each = toset(var.project_roles)
+
+  project = var.platform.project_id
+  role    = each.key
+  member  = google_service_account.this.member
+
+  lifecycle {
+    create_before_destroy = true
+  }
+}
+
 resource "google_storage_bucket_iam_member" "staging" {
   for_each = toset(var.staging_roles)
 
   bucket = var.platform.staging_bucket
   role   = each.key
   member = google_service_account.this.member
+
+  lifecycle {
+    create_before_destroy = true
+  }
 }
 
 resource "google_pubsub_topic_iam_member" "publishes" {
@@ -112,12 +145,21 @@ resource "google_pubsub_topic_iam_member" "publishes" {
   topic  = each.key
   role   = "roles/pubsub.publisher"
   member = google_service_account.this.member
+
+  lifecycle {
+    create_before_destroy = true
+  }
 }
 
+# By secret: another variable for the same secret must not take the right away.
 resource "google_secret_manager_secret_iam_member" "reads" {
-  for_each = var.secrets
+  for_each = toset([for s in var.secrets : s.secret])
 
-  secret_id = each.value.secret
+  secret_id = each.key
   role      = "roles/secretmanager.secretAccessor"
   member    = google_service_account.this.member
+
+  lifecycle {
+    create_before_destroy = true
+  }
 }

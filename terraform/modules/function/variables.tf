@@ -26,6 +26,7 @@ variable "platform" {
     source_bucket  = string
     staging_bucket = string
     database       = string
+    trace_fraction = number
   })
 }
 
@@ -102,6 +103,12 @@ variable "secrets" {
 
 variable "publishes" {
   description = "Names of the topics that it publishes to."
+  type        = list(string)
+  default     = []
+}
+
+variable "project_roles" {
+  description = "What it may do in the whole project: only what no smaller resource can be given for."
   type        = list(string)
   default     = []
 }
