@@ -92,7 +92,7 @@ func TestTwoInstancesAreOne(t *testing.T) {
 	}
 	var running sync.WaitGroup
 	for i, w := range workers {
-		order := rand.New(rand.NewPCG(uint64(i), 7)).Perm(len(wakes)) //nolint:gosec // a test's shuffle
+		order := rand.New(rand.NewPCG(uint64(i), 7)).Perm(len(wakes))
 		running.Go(func() {
 			for n, at := range order {
 				for _, wake := range []bus.Inbound{wakes[at], wakes[order[n/2]]} { // a duplicate of an earlier one

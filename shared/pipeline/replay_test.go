@@ -134,7 +134,7 @@ func recorded(t *testing.T) []chat.Event {
 func replay(t *testing.T, kesoku string) string {
 	t.Helper()
 	p := &replayed{room: newRoom(t, kesoku)}
-	p.room.worker = p.hireOn(t, "replay", stopwatch{p.now, &p.until})
+	p.worker = p.hireOn(t, "replay", stopwatch{p.now, &p.until})
 	p.judge.decide = func(q judge.Question) judge.Answer {
 		last := q.Lines[len(q.Lines)-1].Text
 		return judge.Answer{Speak: strings.HasSuffix(last, "?"), Urge: min(1, float64(len(last))/40), Wait: 4 * time.Second, Reason: "by length"}
@@ -183,7 +183,7 @@ func TestReplay(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			want, err := os.ReadFile(golden) //nolint:gosec // a file of this test's
+			want, err := os.ReadFile(golden)
 			if err != nil {
 				t.Fatal(err)
 			}
