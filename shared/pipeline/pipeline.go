@@ -95,9 +95,9 @@ func (p *Pipeline) look(ctx context.Context, wake bus.Inbound) (done bool, wait 
 		return false, 0, err
 	}
 	settled, shortest := 0, time.Duration(0)
-	for _, b := range p.bursts(ctx, active, pending) {
+	for _, b := range bursts(active, pending) {
 		i := b.Index(wake.Event)
-		if left := b.OpensFor(p.Clock.Now()); left > 0 {
+		if left := b.ClosesAt().Sub(p.Clock.Now()); left > 0 {
 			if i >= 0 {
 				return i < len(b.Messages)-1, left, nil
 			}
@@ -106,6 +106,7 @@ func (p *Pipeline) look(ctx context.Context, wake bus.Inbound) (done bool, wait 
 			}
 			continue
 		}
+		p.ready(ctx, b)
 		if err := settle(ctx, b); err != nil {
 			return false, 0, fmt.Errorf("event %s: %w", b.Messages[0].Event.Key, err)
 		}

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"kesoku.dev/shared/chat"
 	"kesoku.dev/shared/config"
@@ -33,14 +34,26 @@ var stages = []struct {
 	{"accept", intake.Accept},     // P15, P16
 }
 
-// bursts groups pending events. A message begins a burst of its own, unless one of its conversation is open.
-func (p *Pipeline) bursts(ctx context.Context, active *config.Config, pending []chat.Stored) []*flow.Burst {
+// Closes tells when the bursts of pending events will have waited long enough, by the events' keys; what need not wait is not in it.
+func Closes(active *config.Config, pending []chat.Stored) map[string]time.Time {
+	at := map[string]time.Time{}
+	for _, b := range bursts(active, pending) {
+		if closes := b.ClosesAt(); !closes.IsZero() {
+			for _, m := range b.Messages {
+				at[m.Event.Key] = closes
+			}
+		}
+	}
+	return at
+}
+
+// bursts groups pending events, given in their order. A message begins a burst of its own, unless one of its conversation is open.
+func bursts(active *config.Config, pending []chat.Stored) []*flow.Burst {
 	var all []*flow.Burst
 	open := map[string]*flow.Burst{}
 	for _, e := range pending {
 		resolved := active.Resolve(config.FactsOf(&e.Event))
-		p.diagnose(ctx, resolved)
-		m := &flow.Message{Event: e, Route: resolved, Log: p.Log.With("event", e.Key, "route", e.RouteID)}
+		m := &flow.Message{Event: e, Route: resolved}
 		if e.HeldUntil != nil {
 			m.Decision = e.Decision
 		}
@@ -53,10 +66,19 @@ func (p *Pipeline) bursts(ctx context.Context, active *config.Config, pending []
 			b.Messages = append(b.Messages, m)
 			continue
 		}
-		b := &flow.Burst{Deps: &p.Deps, Messages: []*flow.Message{m}, Key: key}
+		b := &flow.Burst{Messages: []*flow.Message{m}, Key: key}
 		all, open[key] = append(all, b), b
 	}
 	return all
+}
+
+// ready gives a burst what it works with.
+func (p *Pipeline) ready(ctx context.Context, b *flow.Burst) {
+	b.Deps = &p.Deps
+	for _, m := range b.Messages {
+		m.Log = p.Log.With("event", m.Event.Key, "route", m.Event.RouteID)
+		p.diagnose(ctx, m.Route)
+	}
 }
 
 // diagnose logs what an operator should mend in the rules, each thing once an instance.

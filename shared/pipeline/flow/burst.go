@@ -55,22 +55,21 @@ func (b *Burst) Held() bool {
 	return slices.ContainsFunc(b.Messages, func(m *Message) bool { return m.Event.HeldUntil != nil })
 }
 
-// OpensFor is how long the burst waits on: until nobody has written for the quiet time, at the latest for the maximum since its first message
-// arrived; or until the delay that a decision asked for is over. Where messages wake at once, one that addresses the bot ends the waiting of
-// what was held before it.
-func (b *Burst) OpensFor(now time.Time) time.Duration {
+// ClosesAt is when the burst has waited long enough: when nobody has written for the quiet time, at the latest the maximum after its first message
+// arrived; or when the delay that a decision asked for is over. It is zero for one that need not wait. Where messages wake at once, one that
+// addresses the bot ends the waiting of what was held before it.
+func (b *Burst) ClosesAt() (until time.Time) {
 	if !b.Waits() || len(b.Messages) >= MaxMessages {
-		return 0
+		return time.Time{}
 	}
 	first, last := b.Messages[0], b.Messages[len(b.Messages)-1]
 	merge := first.Route.Route.Merge
 	settles := merge.ModeFor(first.Event.Direct) == config.MergeSettle
-	var until time.Time
 	for _, m := range b.Messages {
 		switch {
 		case m.Event.HeldUntil == nil:
 			if e := &m.Event; !settles && (e.AtMe || e.QuoteMe || e.Direct) {
-				return 0
+				return time.Time{}
 			}
 		case m.Decision.Settle:
 			settles = true
@@ -81,7 +80,7 @@ func (b *Burst) OpensFor(now time.Time) time.Duration {
 	if settles {
 		until = latest(until, earliest(first.Event.ReceivedAt.Add(merge.Max.Duration()), last.Event.ReceivedAt.Add(merge.Quiet.Duration())))
 	}
-	return max(0, until.Sub(now))
+	return until
 }
 
 func earliest(a, b time.Time) time.Time {
