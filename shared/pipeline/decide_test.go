@@ -267,8 +267,10 @@ func TestActivity(t *testing.T) {
 		e := r.chatter([]string{"Ann", "Bo", "Cy"}[i%3], fmt.Sprint("talk ", i, "?"))
 		wake := r.put(t, e)
 		run := r.start(t, r.worker, wake)
-		time.Sleep(60 * time.Millisecond)
-		if held = r.event(t, wake.Event); held.HeldUntil != nil {
+		for held = r.event(t, wake.Event); held.Pending && held.HeldUntil == nil; held = r.event(t, wake.Event) {
+			time.Sleep(5 * time.Millisecond)
+		}
+		if held.HeldUntil != nil {
 			tail := r.put(t, r.chatter("Dee", "and the last one"))
 			more := r.start(t, r.worker, tail)
 			time.Sleep(300 * time.Millisecond)

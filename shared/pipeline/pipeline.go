@@ -83,6 +83,7 @@ func jitter(attempt int) time.Duration {
 // look settles what is pending and need not wait, oldest first. It reports whether the named event is settled and its session woken, or how
 // long that one has to wait. It has nothing to wait for if a later event of the same burst does, whose own handler waits.
 func (p *Pipeline) look(ctx context.Context, wake bus.Inbound) (done bool, wait time.Duration, err error) {
+	now := p.Clock.Now() // before the read: what arrives after it must not find its burst closed by a clock that ran on meanwhile
 	pending, err := p.Events.PendingEvents(ctx, wake.Route, batch)
 	if err != nil {
 		return false, 0, err
@@ -97,7 +98,7 @@ func (p *Pipeline) look(ctx context.Context, wake bus.Inbound) (done bool, wait 
 	settled, shortest := 0, time.Duration(0)
 	for _, b := range bursts(active, pending) {
 		i := b.Index(wake.Event)
-		if left := b.ClosesAt().Sub(p.Clock.Now()); left > 0 {
+		if left := b.ClosesAt().Sub(now); left > 0 {
 			if i >= 0 {
 				return i < len(b.Messages)-1, left, nil
 			}

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"kesoku.dev/shared/pipeline/decide"
 	"kesoku.dev/shared/pipeline/flow"
 	"kesoku.dev/shared/pipeline/intake"
+	"kesoku.dev/shared/telemetry"
 )
 
 // stages is the pipeline, in the order in which a burst of messages goes through it; most bursts are one message. A stage may drop messages,
@@ -113,8 +115,16 @@ func settle(ctx context.Context, b *flow.Burst) error {
 	return nil
 }
 
-// run takes a burst through the stages.
-func run(ctx context.Context, b *flow.Burst) error {
+// run takes a burst through the stages, within a span that says what was decided.
+func run(ctx context.Context, b *flow.Burst) (err error) {
+	ctx, end := telemetry.Start(ctx, telemetry.SpanSettle, telemetry.KeyMessages.Int(len(b.Messages)))
+	defer func() {
+		if errors.Is(err, flow.ErrAgain) || errors.Is(err, errs.ErrConflict) {
+			end(nil) // no failure: somebody was faster, or the next look goes on
+			return
+		}
+		end(&err)
+	}()
 	if b.Key == "" {
 		return control.Control(ctx, b)
 	}

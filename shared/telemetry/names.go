@@ -14,6 +14,9 @@ const (
 	send, process     = "send", "process"                      // messaging.operation.type
 )
 
+// SpanSettle is a burst of messages on its way through the pipeline. No convention covers it.
+const SpanSettle = "settle messages"
+
 // SpanChat names one call of a model: https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/#inference.
 func SpanChat(model string) string { return chat + " " + model }
 
@@ -67,6 +70,9 @@ const (
 	KeyDecision = attribute.Key("kesoku.decision") // what became of a wake-up: ack, nack, bury, fenced
 	KeyVerdict  = attribute.Key("kesoku.verdict")  // what the lease's claim was answered
 	KeyPlatform = attribute.Key("kesoku.platform")
+	KeyEffect   = attribute.Key("kesoku.effect")   // what was decided on a message: wake, observe, ignore
+	KeyReason   = attribute.Key("kesoku.reason")   // why
+	KeyMessages = attribute.Key("kesoku.messages") // how many were settled as one
 )
 
 // Fields of log entries that Cloud Logging knows: https://cloud.google.com/logging/docs/agent/logging/configuration#special-fields.

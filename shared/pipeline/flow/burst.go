@@ -15,6 +15,7 @@ import (
 	"kesoku.dev/shared/message"
 	"kesoku.dev/shared/route"
 	"kesoku.dev/shared/session"
+	"kesoku.dev/shared/telemetry"
 )
 
 // ErrAgain says that something was stored on which the next look goes on.
@@ -204,6 +205,8 @@ func (b *Burst) Close(ctx context.Context) {
 			continue
 		}
 		m.Log.InfoContext(ctx, "settled", "outcome", e.Outcome, "effect", e.Decision.Effect, "reason", e.Decision.Reason, "by", e.Decision.By, "session", e.SessionID)
+		telemetry.Note(ctx, telemetry.KeyEffect.String(string(e.Decision.Effect)), telemetry.KeyReason.String(e.Decision.Reason),
+			telemetry.KeyOutcome.String(e.Outcome), telemetry.KeySession.String(e.SessionID))
 		if err := b.Hooks.Receive(ctx, hooks.Received{Event: e.Event, SessionID: e.SessionID, Decision: e.Decision}); err != nil {
 			m.Log.ErrorContext(ctx, "a listener failed", "error", err)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"kesoku.dev/shared/history"
 	"kesoku.dev/shared/model"
+	"kesoku.dev/shared/telemetry"
 )
 
 // Bounds of a question and its answer.
@@ -75,26 +76,37 @@ func (j Judge) Ask(ctx context.Context, name string, q Question) (Answer, error)
 	if err != nil {
 		return Answer{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, Timeout)
-	defer cancel()
-	var text strings.Builder
-	for delta, err := range driver.Generate(ctx, model.Request{
+	provider, _, _ := strings.Cut(name, ":")
+	ctx, end := telemetry.Call(ctx, telemetry.SpanChat(id), telemetry.OfChat(provider, id)...)
+	a, err := ask(ctx, driver, model.Request{
 		Model: id, System: fmt.Sprintf(instruction, names(q.Names)), MaxTokens: maxTokens, Schema: schema,
 		Turns: []history.Turn{{Speaker: history.SpeakerUser, Parts: []history.Part{{Text: prompt}}}},
-	}) {
-		if err != nil {
-			return Answer{}, fmt.Errorf("judge %s: %w", name, err)
-		}
-		text.WriteString(delta.Text)
-		if text.Len() > maxAnswer {
-			return Answer{}, fmt.Errorf("judge %s: answer over %d bytes", name, maxAnswer)
-		}
-	}
-	a, err := Parse(text.String())
+	})
+	end(&err)
 	if err != nil {
 		return Answer{}, fmt.Errorf("judge %s: %w", name, err)
 	}
 	return a, nil
+}
+
+// ask makes the call and reads what comes.
+func ask(ctx context.Context, driver model.Driver, req model.Request) (Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	defer cancel()
+	var text strings.Builder
+	for delta, err := range driver.Generate(ctx, req) {
+		if err != nil {
+			return Answer{}, err
+		}
+		if delta.Usage != nil {
+			telemetry.Note(ctx, telemetry.KeyInputTokens.Int(delta.Usage.Prompt), telemetry.KeyOutputTokens.Int(delta.Usage.Output))
+		}
+		text.WriteString(delta.Text)
+		if text.Len() > maxAnswer {
+			return Answer{}, fmt.Errorf("answer over %d bytes", maxAnswer)
+		}
+	}
+	return Parse(text.String())
 }
 
 func names(all []string) string {
