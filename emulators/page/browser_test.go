@@ -150,7 +150,7 @@ func newStage(t *testing.T) *stage {
 	listens := httptest.NewServer(a)
 	t.Cleanup(listens.Close)
 	chat.SetWebhook(hook.Webhook{URL: listens.URL, ProjectNumber: "123456789012"})
-	web := httptest.NewServer(page.New(chat, records, nil))
+	web := httptest.NewServer(page.New(chat, records, nil, nil))
 	t.Cleanup(func() { web.CloseClientConnections(); web.Close() })
 	return &stage{app: a, chat: chat, url: web.URL}
 }
@@ -181,7 +181,7 @@ func TestTurnOnThePage(t *testing.T) {
 		browser.See(`window.pwned === undefined && document.querySelector(".card img, .card script") === null`), browser.Shoot("3-done-light"),
 		chromedp.Click(`#theme`), browser.See(`document.documentElement.dataset.theme === "dark"`),
 		browser.See(`getComputedStyle(document.body).backgroundColor === "rgb(16, 17, 20)"`), browser.Shoot("4-done-dark"),
-		chromedp.Click(`#tab-1`), browser.See(`document.querySelectorAll(".calls .code.good").length === 2`), browser.Shoot("5-webhook-dark"),
+		chromedp.Click(`#tab-2`), browser.See(`document.querySelectorAll(".calls .code.good").length === 2`), browser.Shoot("5-webhook-dark"),
 	})
 }
 

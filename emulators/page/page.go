@@ -1,6 +1,6 @@
 // Package page serves the local page: a look-alike of Google Chat in which a developer plays all the people, beside the records that
-// the app keeps of it and the traces of its turns. It may know the stand-ins and the message model; it must not know how records are stored,
-// nor which spans there are.
+// the app keeps of it, what was decided on each message and the traces of its turns. It may know the stand-ins, the message model and how a
+// decision looks; it must not know how records and rules are stored, nor which spans there are.
 //
 // The page acts for anybody without a password, so its handler answers only requests for a loopback host, takes no cross-origin
 // writes, and the caller binds it to a loopback address (Listen does).
@@ -29,6 +29,8 @@ type Records interface {
 	Sessions(ctx context.Context, channelID string) ([]string, error)
 	// Follow yields the last messages of a session (at most 200), in the order of seq, now and whenever one of them changes.
 	Follow(ctx context.Context, sessionID string) iter.Seq2[[]message.Message, error]
+	// Decisions yields the last events of a channel (at most 100, long texts cut), the oldest first, now and whenever one of them changes.
+	Decisions(ctx context.Context, channelID string) iter.Seq2[[]Decision, error]
 }
 
 // page is one page over one stand-in.
@@ -36,11 +38,12 @@ type page struct {
 	chat    *googlechat.Server
 	records Records
 	traces  Traces
+	rules   Rules
 }
 
-// New returns the page's handler. records and traces may be nil: then there are none to show.
-func New(chat *googlechat.Server, records Records, traces Traces) http.Handler {
-	p := &page{chat: chat, records: records, traces: traces}
+// New returns the page's handler. records, traces and rules may be nil: then there are none to show, or to choose from.
+func New(chat *googlechat.Server, records Records, traces Traces, rules Rules) http.Handler {
+	p := &page{chat: chat, records: records, traces: traces, rules: rules}
 	files, err := fs.Sub(static, "static")
 	if err != nil {
 		panic(fmt.Sprintf("the embedded page is not there: %v", err)) // impossible: the directory is named above
@@ -52,6 +55,8 @@ func New(chat *googlechat.Server, records Records, traces Traces) http.Handler {
 	mux.HandleFunc("GET /api/spaces", answer(func(*http.Request, *struct{}) (any, error) { return p.snapshot().Spaces, nil }))
 	mux.HandleFunc("GET /api/users", answer(func(*http.Request, *struct{}) (any, error) { return p.snapshot().People, nil }))
 	mux.HandleFunc("GET /api/trace", answer(p.trace))
+	mux.HandleFunc("GET /api/rules", answer(p.listRules))
+	mux.HandleFunc("POST /api/rules", answer(p.publishRules))
 	mux.HandleFunc("GET /api/media/{resource}", p.media)
 	mux.HandleFunc("POST /api/post", answer(p.post))
 	mux.HandleFunc("POST /api/edit", answer(p.edit))

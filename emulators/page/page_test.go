@@ -15,6 +15,7 @@ import (
 	"kesoku.dev/emulators/googlechat"
 	"kesoku.dev/emulators/googlechat/world"
 	"kesoku.dev/emulators/page"
+	"kesoku.dev/shared/chat"
 	"kesoku.dev/shared/message"
 )
 
@@ -27,6 +28,7 @@ const (
 type memory struct {
 	mu      sync.Mutex
 	list    []message.Message
+	decided []page.Decision
 	changed chan struct{}
 }
 
@@ -94,7 +96,7 @@ func newChat(t *testing.T) *googlechat.Server {
 
 func TestGuards(t *testing.T) {
 	t.Parallel()
-	handler := page.New(newChat(t), nil, nil)
+	handler := page.New(newChat(t), nil, nil, nil)
 	const post = `{"space":"` + room + `","user":"` + alice + `","text":"hi"}`
 	origin := func(o string) map[string]string { return map[string]string{"Origin": o} }
 	for name, tc := range map[string]struct {
@@ -137,11 +139,11 @@ func TestGuards(t *testing.T) {
 	}
 }
 
-// The stream begins with everything and goes on with what changes, of the chat and of the records.
+// The stream begins with everything and goes on with what changes, of the chat, of the records and of the decisions.
 func TestStream(t *testing.T) {
 	t.Parallel()
-	chat, records := newChat(t), newMemory()
-	web := httptest.NewServer(page.New(chat, records, nil))
+	stub, records := newChat(t), newMemory()
+	web := httptest.NewServer(page.New(stub, records, nil, nil))
 	defer web.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -179,7 +181,7 @@ func TestStream(t *testing.T) {
 		t.Errorf("snapshot %+v", snapshot)
 	}
 	records.put(message.Message{ID: "m1", Role: message.RoleUser, Type: message.TypeText, Status: message.StatusPendingAgent})
-	if _, err := chat.Post(world.Post{Space: room, User: alice, Text: "hi"}); err != nil {
+	if _, err := stub.Post(world.Post{Space: room, User: alice, Text: "hi"}); err != nil {
 		t.Fatal(err)
 	}
 	var m struct{ Text string }
@@ -195,6 +197,20 @@ func TestStream(t *testing.T) {
 	}
 	if next("records", &got); got.Session == "" || len(got.Records) != 1 || got.Records[0].Class != 1 {
 		t.Errorf("records %+v", got)
+	}
+	var told struct {
+		Space     string
+		Decisions []struct {
+			Text, Outcome string
+			Decision      struct{ Reason string }
+		}
+	}
+	records.decide(decided(1, "1", "hi", chat.Decision{Effect: chat.EffectWake, Reason: "at", By: "rule"}, "accepted"))
+	for len(told.Decisions) == 0 {
+		next("decisions", &told)
+	}
+	if d := told.Decisions[0]; told.Space != room || d.Text != "hi" || d.Outcome != "accepted" || d.Decision.Reason != "at" {
+		t.Errorf("decisions %+v", told)
 	}
 	records.put(message.Message{ID: "m1", Role: message.RoleUser, Type: message.TypeText, Status: message.StatusProcessed})
 	if next("records", &got); got.Records[0].Status != "processed" {
@@ -216,7 +232,7 @@ func TestListenIsLoopback(t *testing.T) {
 
 func TestAttachmentsAreNeverShown(t *testing.T) {
 	t.Parallel()
-	web := httptest.NewServer(page.New(newChat(t), nil, nil))
+	web := httptest.NewServer(page.New(newChat(t), nil, nil, nil))
 	defer web.Close()
 	body := `{"space":"` + room + `","user":"` + alice + `","files":[{"name":"x.html","type":"text/html","data":"PGI+"}]}`
 	resp, err := http.Post(web.URL+"/api/post", "application/json", strings.NewReader(body))

@@ -44,6 +44,7 @@ type snapshot struct {
 	Messages   map[string][]*wire.Message `json:"messages"`
 	Deliveries []hook.Delivery            `json:"deliveries"`
 	Traces     bool                       `json:"traces"` // whether turns have traces to show
+	Rules      bool                       `json:"rules"`  // whether there are rules to choose from
 }
 
 // recordView is one message of a session with its row in the message model's table.
@@ -61,7 +62,10 @@ type recordsView struct {
 }
 
 func (p *page) snapshot() snapshot {
-	out := snapshot{App: viewOf(p.chat.App()), Messages: map[string][]*wire.Message{}, Deliveries: p.chat.Deliveries(), Traces: p.traces != nil}
+	out := snapshot{
+		App: viewOf(p.chat.App()), Messages: map[string][]*wire.Message{}, Deliveries: p.chat.Deliveries(),
+		Traces: p.traces != nil, Rules: p.rules != nil,
+	}
 	out.Deliveries = out.Deliveries[max(0, len(out.Deliveries)-callsKept):]
 	for _, person := range p.chat.People() {
 		out.People = append(out.People, viewOf(person))
@@ -79,17 +83,18 @@ func viewOf(p world.Person) personView {
 	return personView{Name: p.Name, DisplayName: p.DisplayName, Locale: p.Locale, Bot: p.Bot}
 }
 
-// stream sends a snapshot, then every change of the chat and the records of the space that is named in the query. A reader that
+// stream sends a snapshot, then every change of the chat and the records and decisions of the space that is named in the query. A reader that
 // comes back, or has been too slow, begins with a snapshot again.
 func (p *page) stream(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	changes := p.chat.Subscribe(ctx) // before the snapshot, so that nothing falls between them
-	records := make(chan recordsView)
+	records, decisions := make(chan recordsView), make(chan decisionsView)
 	nudge := make(chan struct{}, 1)
 	space := r.URL.Query().Get("space")
 	if p.records != nil && space != "" {
 		go p.follow(ctx, space, nudge, records)
+		go p.followDecisions(ctx, space, decisions)
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	e := events{w: w, flush: http.NewResponseController(w).Flush}
@@ -104,6 +109,8 @@ func (p *page) stream(w http.ResponseWriter, r *http.Request) {
 			err = e.beat()
 		case v := <-records:
 			err = e.send("records", v)
+		case v := <-decisions:
+			err = e.send("decisions", v)
 		case <-spans:
 			spans = p.heard()
 			err = e.send("spans", struct{}{}) // who shows a trace asks for it

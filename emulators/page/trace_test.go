@@ -51,7 +51,7 @@ func TestFailedTrace(t *testing.T) {
 	t.Parallel()
 	records := newMemory()
 	records.put(story(message.StatusProcessed)...)
-	web := httptest.NewServer(page.New(newChat(t), records, course{}))
+	web := httptest.NewServer(page.New(newChat(t), records, course{}, nil))
 	t.Cleanup(func() { web.CloseClientConnections(); web.Close() })
 	do := browser.Open(t, web.URL, true)
 	do(browser.Scene{
@@ -70,7 +70,7 @@ func TestFailedTrace(t *testing.T) {
 // A page without traces has no rows for them, and says so when it is asked.
 func TestNoTraces(t *testing.T) {
 	t.Parallel()
-	handler := page.New(newChat(t), nil, nil)
+	handler := page.New(newChat(t), nil, nil, nil)
 	for path, want := range map[string]int{"/api/trace?session=s&turn=1": 404, "/api/trace": 404} {
 		r := httptest.NewRequestWithContext(t.Context(), "GET", path, nil)
 		r.Host = "localhost"

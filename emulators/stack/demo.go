@@ -12,13 +12,16 @@ import (
 
 	"kesoku.dev/emulators/googlechat/wire"
 	"kesoku.dev/emulators/googlechat/world"
+	"kesoku.dev/emulators/stack/view"
 	"kesoku.dev/shared/clock"
 	"kesoku.dev/shared/message"
 	"kesoku.dev/shared/session"
 )
 
-// answerWithin is how long the demo waits for one answer.
-const answerWithin = 60 * time.Second
+const (
+	answerWithin = 60 * time.Second       // how long the demo waits for one answer
+	lookEvery    = 200 * time.Millisecond // for the sessions to come to rest
+)
 
 // Demo runs one conversation through the whole stack and prints it, with the records it left.
 func Demo(ctx context.Context, out io.Writer) error {
@@ -107,7 +110,7 @@ func printCards(out io.Writer, m *wire.Message) {
 
 // printRecords prints the message records of the space's sessions.
 func (s *Stack) printRecords(ctx context.Context, out io.Writer, space string) error {
-	ids, err := records{s.Store}.Sessions(ctx, space)
+	ids, err := view.Records{Store: s.Store}.Sessions(ctx, space)
 	if err != nil {
 		return err
 	}

@@ -27,6 +27,7 @@ import (
 	"kesoku.dev/emulators/models"
 	"kesoku.dev/emulators/oauth"
 	"kesoku.dev/emulators/process"
+	"kesoku.dev/emulators/stack/view"
 	"kesoku.dev/emulators/storage"
 	"kesoku.dev/emulators/telemetry"
 	"kesoku.dev/shared/clock"
@@ -82,6 +83,7 @@ type Stack struct {
 	opts      Options
 	emulators *emulator.Pair
 	firestore *firestore.Client
+	rules     *view.Rules
 	dir       string
 	cancel    context.CancelFunc
 	running   sync.WaitGroup
@@ -204,7 +206,10 @@ func (s *Stack) publishConfig(ctx, _ context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.Store.PublishConfig(ctx, s.opts.Config, revision)
+	if _, err = s.Store.PublishConfig(ctx, s.opts.Config, revision); err != nil {
+		return err
+	}
+	s.rules, err = view.NewRules(s.Store, s.opts.Config)
 	return err
 }
 

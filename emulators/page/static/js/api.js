@@ -1,5 +1,5 @@
 // The page's way to the server: JSON calls, and one stream of changes.
-import { state, emit, takeSnapshot, takeMessage, takeDelivery, takeRecords, takeSpaces } from './store.js';
+import { state, emit, takeSnapshot, takeMessage, takeDelivery, takeRecords, takeDecisions, takeSpaces } from './store.js';
 
 /** call posts a request; a failure is shown as a toast and returned as undefined. */
 export async function call(path, body, method = 'POST') {
@@ -34,7 +34,14 @@ let source;
 export function connect() {
   source?.close();
   source = new EventSource(`api/stream?space=${encodeURIComponent(state.space)}`);
-  const handlers = { snapshot: takeSnapshot, message: takeMessage, delivery: takeDelivery, records: takeRecords, spaces: takeSpaces };
+  const handlers = {
+    snapshot: takeSnapshot,
+    message: takeMessage,
+    delivery: takeDelivery,
+    records: takeRecords,
+    decisions: takeDecisions,
+    spaces: takeSpaces,
+  };
   source.addEventListener('spans', () => emit('spans'));
   for (const [name, take] of Object.entries(handlers)) source.addEventListener(name, (e) => take(JSON.parse(e.data)));
   source.addEventListener('open', () => online(true));

@@ -3,6 +3,7 @@ import { h, icon, iconButton, avatar, clock, day, arrows } from './dom.js';
 import { state, on, currentSpace, messagesOf, personNamed, isApp, me } from './store.js';
 import { markup, mentionNames } from './markup.js';
 import { cards, plain } from './cards.js';
+import { silence } from './decisions.js';
 import { call } from './api.js';
 import { startReply, startQuote, startEdit, prefill, focusComposer } from './composer.js';
 
@@ -15,6 +16,7 @@ export function start() {
   on('snapshot', draw);
   on('open', draw);
   on('me', draw);
+  on('decisions', () => log.querySelectorAll('.msg').forEach((el) => (el.querySelector('.fate').textContent = silence(el.dataset.name))));
   on('message', ({ space, message, fresh }) => {
     if (space !== state.space) return;
     upsert(message);
@@ -122,6 +124,7 @@ function message(m) {
         sender.bot && h('span', { class: 'badge' }, 'App'),
         h('time', { datetime: m.createTime, title: new Date(m.createTime).toLocaleString() }, clock(m.createTime)),
         edited && h('span', { class: 'edited' }, 'Edited'),
+        h('span', { class: 'fate' }, silence(m.name)),
       ),
       m.deleteTime ? h('div', { class: 'gone' }, icon('trash'), 'Message deleted by its author') : content(m),
     ),

@@ -1,11 +1,12 @@
-// The panel on the right: the records of the space's sessions, and how the webhook answered.
+// The panel on the right: the records of the space's sessions, what was decided on its messages, and how the webhook answered.
 import { h, icon, clock } from './dom.js';
 import { state, on, currentSpace } from './store.js';
 import { call } from './api.js';
 import { traceRow, hasTraces } from './trace.js';
+import { start as startDecisions, showDecisions, drawDecisions } from './decisions.js';
 
 const panel = document.getElementById('panel');
-const tabs = ['Records', 'Webhook'];
+const tabs = ['Records', 'Decisions', 'Webhook'];
 let tab = 0;
 const open = new Set(); // ids of records that are unfolded
 const faults = { list: [] };
@@ -39,17 +40,25 @@ const strip = h(
 export function start() {
   panel.append(strip, body);
   strip.addEventListener('keydown', (e) => {
-    if (e.key !== 'ArrowLeft' && e.key !== 'ArrowRight') return;
-    show(1 - tab);
+    const next = { ArrowLeft: tab - 1, ArrowRight: tab + 1, Home: 0, End: -1 }[e.key];
+    if (next === undefined) return;
+    e.preventDefault();
+    show((next + tabs.length) % tabs.length);
     strip.children[tab].focus();
   });
+  startDecisions();
   on('records', () => tab === 0 && drawRecords());
-  on('deliveries', () => tab === 1 && drawCalls());
-  on('snapshot', () => (tab === 0 ? drawRecords() : drawCalls()));
-  on('spaces', () => tab === 1 && show(1));
+  on('decisions', () => tab === 1 && drawDecisions(body));
+  on('deliveries', () => tab === 2 && drawCalls());
+  on('snapshot', () => redraws[tab]());
+  on('spaces', () => tab === 2 && show(2));
   on('open', () => show(tab));
   show(0);
 }
+
+// What shows a tab anew, and what brings it up to date.
+const views = [drawRecords, () => showDecisions(body), drawWebhook];
+const redraws = [drawRecords, () => drawDecisions(body), drawCalls];
 
 function show(i) {
   tab = i;
@@ -59,8 +68,7 @@ function show(i) {
   });
   body.setAttribute('aria-labelledby', `tab-${i}`);
   body.replaceChildren();
-  if (i === 0) drawRecords();
-  else drawWebhook();
+  views[i]();
 }
 
 function drawRecords() {

@@ -10,7 +10,10 @@ export const state = {
   deliveries: [],
   sessions: new Map(),
   recordsError: '',
+  decisions: [],
+  decisionsError: '',
   traces: false,
+  rules: false,
   space: '',
   users: new Map(),
   read: new Map(),
@@ -32,6 +35,7 @@ export function takeSnapshot(s) {
   state.people = s.people;
   state.deliveries = s.deliveries || [];
   state.traces = s.traces;
+  state.rules = s.rules;
   state.messages = new Map(Object.entries(s.messages).map(([space, list]) => [space, new Map((list || []).map((m) => [m.name, m]))]));
   state.spaces = s.spaces;
   if (!currentSpace()) state.space = remembered('space') || s.spaces[0]?.name || '';
@@ -65,6 +69,13 @@ export function takeRecords(r) {
   emit('records');
 }
 
+export function takeDecisions(d) {
+  if (d.space !== state.space) return;
+  state.decisionsError = d.error || '';
+  if (!d.error) state.decisions = d.decisions || [];
+  emit('decisions');
+}
+
 export function takeSpaces(spaces) {
   state.spaces = spaces;
   emit('spaces');
@@ -74,6 +85,7 @@ export function openSpace(name) {
   if (name === state.space) return;
   state.space = name;
   state.sessions = new Map();
+  state.decisions = [];
   state.read.set(name, latest(name));
   remember('space', name);
   emit('open');
