@@ -51,7 +51,7 @@ func (s source) query(t *testing.T, call *ast.CallExpr, inner map[*ast.CallExpr]
 		switch method.Sel.Name {
 		case "Where":
 			switch op, _ := text(call.Args[1]); op {
-			case "==":
+			case "==", "in": // an "in" is one equality after the other over the same index
 				q.equal = append(q.equal, field)
 			case "<", "<=", ">", ">=":
 				ranges = append(ranges, ordering{field, "ASCENDING"})

@@ -221,7 +221,7 @@ func TestDown(t *testing.T) {
 	}
 	record := stored(t, h.env)[0]
 	looker := boottest.Base(t, h.env, h.env.Client, clock.System{}, slog.New(slog.DiscardHandler)).Store
-	due, err := looker.DueEvents(t.Context(), record.WakeShard, record.ReceivedAt.Add(time.Minute), 10)
+	due, err := looker.DueEvents(t.Context(), record.ReceivedAt.Add(time.Minute), 10)
 	if err != nil || len(due) != 1 || due[0].Key != record.Key {
 		t.Errorf("the sweep finds %+v, %v", due, err)
 	}

@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// perSweep bounds the spaces that one sweep looks at for each cause; roomTime is after how long it begins with no other. Each takes a few
+	// roomsPerSweep bounds the spaces that one sweep looks at for each cause; roomTime is after how long it begins with no other. Each takes a few
 	// calls, of a second as a rule and at most 20.
-	perSweep = 30
-	roomTime = 90 * time.Second
+	roomsPerSweep = 30
+	roomTime      = 90 * time.Second
 	// listEvery is how often the platform is asked which channels the app is in. Joins are told; this is for those that were not.
 	listEvery = 24 * time.Hour
 )
@@ -87,8 +87,8 @@ func (r *rooms) sweep(ctx context.Context) (int, error) {
 		return 0, fmt.Errorf("sweep rooms: %w", err)
 	}
 	began := r.clock.Now()
-	due, errDue := r.store.DueSpaces(ctx, began, perSweep)
-	stale, errStale := r.store.StaleSpaces(ctx, revision, perSweep)
+	due, errDue := r.store.DueSpaces(ctx, began, roomsPerSweep)
+	stale, errStale := r.store.StaleSpaces(ctx, revision, roomsPerSweep)
 	problems := []error{errDue, errStale}
 	seen, reported := map[string]bool{}, map[string]bool{}
 	for _, s := range append(due, stale...) {

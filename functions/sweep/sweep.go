@@ -21,8 +21,8 @@ import (
 
 func init() { functions.CloudEvent("sweep", boot.Event("sweep", New)) }
 
-// perShard bounds what one sweep takes up from each shard; the rest is the next sweep's.
-const perShard = 100
+// perSweep bounds how many events and how many sessions one sweep takes up; the rest is the next sweep's.
+const perSweep = 500
 
 // New wires the function. Its variables: WORKSPACE_EVENTS_TOPIC, where events of listened rooms go to (projects/p/topics/t; without it no room
 // is listened to); CHAT_ENDPOINT and WORKSPACE_EVENTS_ENDPOINT, the APIs' where they are not Google's.
@@ -40,23 +40,15 @@ type sweeper struct {
 	rooms *rooms
 }
 
-// handle sweeps every shard; what fails in one does not keep it from the others.
+// handle wakes again what is overdue; what fails with one thing does not keep it from the others.
 func (s *sweeper) handle(ctx context.Context, _ bus.Sweep, _ bus.Delivery) error {
 	// What it finds is other traces' work; who wakes it is worth knowing, and no more.
 	ctx = telemetry.Apart(ctx)
 	now := s.Clock.Now()
-	var problems []error
-	events, sessions := 0, 0
-	for shard := range session.WakeShards {
-		n, err := s.events(ctx, shard, now)
-		events += n
-		problems = append(problems, err)
-		n, err = s.sessions(ctx, shard, now)
-		sessions += n
-		problems = append(problems, err)
-	}
-	rooms, err := s.rooms.sweep(ctx)
-	if err := errors.Join(append(problems, err)...); err != nil {
+	events, errEvents := s.events(ctx, now)
+	sessions, errSessions := s.sessions(ctx, now)
+	rooms, errRooms := s.rooms.sweep(ctx)
+	if err := errors.Join(errEvents, errSessions, errRooms); err != nil {
 		return err
 	}
 	s.Log.InfoContext(ctx, "swept", "events", events, "sessions", sessions, "rooms", rooms)
@@ -64,8 +56,8 @@ func (s *sweeper) handle(ctx context.Context, _ bus.Sweep, _ bus.Delivery) error
 }
 
 // events wakes the pipeline for events whose own wake-up was lost.
-func (s *sweeper) events(ctx context.Context, shard int, now time.Time) (int, error) {
-	due, err := s.Store.DueEvents(ctx, shard, now, perShard)
+func (s *sweeper) events(ctx context.Context, now time.Time) (int, error) {
+	due, err := s.Store.DueEvents(ctx, now, perSweep)
 	for _, e := range due {
 		err = errors.Join(err, s.Bus.Publish(ctx, bus.TopicInbound, bus.Inbound{Route: e.RouteID, Event: e.Key}))
 	}
@@ -73,12 +65,9 @@ func (s *sweeper) events(ctx context.Context, shard int, now time.Time) (int, er
 }
 
 // sessions wakes turns and deliveries that should have moved by now.
-func (s *sweeper) sessions(ctx context.Context, shard int, now time.Time) (int, error) {
-	due, err := s.Store.DueSessions(ctx, shard, now, perShard)
-	if err != nil {
-		return 0, err
-	}
-	var problems []error
+func (s *sweeper) sessions(ctx context.Context, now time.Time) (int, error) {
+	due, err := s.Store.DueSessions(ctx, now, perSweep)
+	problems := []error{err}
 	for i := range due {
 		if err := s.wake(ctx, &due[i], now); err != nil {
 			problems = append(problems, fmt.Errorf("sweep session %s: %w", due[i].ID, err))

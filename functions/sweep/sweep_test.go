@@ -321,13 +321,13 @@ func TestIdle(t *testing.T) {
 	if got := w.sweep(t); len(got) != 0 {
 		t.Errorf("published %v", got)
 	}
-	if c := w.Client.Counts(); c.Reads != 0 || c.Writes != 1 || c.Published != 0 || c.Calls["RunQuery"] != 2*session.WakeShards {
-		t.Errorf("%+v, want %d queries, the note that it swept, and nothing else", c, 2*session.WakeShards)
+	if c := w.Client.Counts(); c.Reads != 0 || c.Writes != 1 || c.Published != 0 || c.Calls["RunQuery"] != 2 {
+		t.Errorf("%+v, want two queries, the note that it swept, and nothing else", c)
 	}
 }
 
-// What fails in one shard does not keep the sweep from the others, but it does not hide either: the wake-up comes again.
-func TestOneShardFails(t *testing.T) {
+// What fails with events does not keep the sweep from sessions, but it does not hide either: the wake-up comes again.
+func TestOneQueryFails(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.prompt(t)
@@ -336,7 +336,7 @@ func TestOneShardFails(t *testing.T) {
 	w.Client.Faults.Add(testenv.Fault{Method: "RunQuery", Times: 1, Fail: codes.PermissionDenied})
 	w.Ear = boottest.Listen(w.Client)
 	if err := w.Handle(t.Context(), pushed(t, "e", "", w.now.Now())); err == nil {
-		t.Error("acked although a shard was not looked at")
+		t.Error("acked although nobody looked at events")
 	}
 	if got := w.Heard(); !slices.Equal(got, []string{wakeTurn}) {
 		t.Errorf("published %v", got)

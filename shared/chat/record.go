@@ -54,6 +54,7 @@ type StageTime struct {
 // Verdict is what a judge said of one message. It is stored before the judge is asked, with Until set: whoever finds it unanswered after
 // that knows that the one who asked has died, and takes it for a no.
 type Verdict struct {
+	Holder string    `json:"holder" firestore:"holder"` // who asks, by which it knows its own claim
 	Until  time.Time `json:"until" firestore:"until"`
 	Done   bool      `json:"done" firestore:"done"`
 	Speak  bool      `json:"speak" firestore:"speak"`

@@ -85,7 +85,9 @@ func jitter(attempt int) time.Duration {
 func (p *Pipeline) look(ctx context.Context, wake bus.Inbound) (done bool, wait time.Duration, err error) {
 	now := p.Clock.Now() // before the read: what arrives after it must not find its burst closed by a clock that ran on meanwhile
 	pending, err := p.Events.PendingEvents(ctx, wake.Route, batch)
-	if err != nil {
+	if errs.KindOf(err) == errs.KindPermanent && len(pending) > 0 {
+		p.Log.ErrorContext(ctx, "events left out: they cannot be read", "route", wake.Route, "error", err) // they must not hold up the rest
+	} else if err != nil {
 		return false, 0, err
 	}
 	active, err := p.Config.Active(ctx)

@@ -72,6 +72,9 @@ func TestAccepted(t *testing.T) {
 		t.Errorf("prompt %+v", m)
 	}
 	got := r.event(t, key)
+	if n := len(got.Stages); n == 0 || got.Stages[0].Stage != "veto" || got.Stages[n-1].Stage != "accept" {
+		t.Errorf("stages %+v", got.Stages)
+	}
 	if got.Pending || got.WakeAt != nil || got.Outcome != flow.OutcomeAccepted || got.SessionID != s.ID || got.Decision.Reason != "at" || got.Decision.By != "rule" {
 		t.Errorf("event %+v", got.Record)
 	}

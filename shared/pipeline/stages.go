@@ -129,11 +129,9 @@ func run(ctx context.Context, b *flow.Burst) (err error) {
 		return control.Control(ctx, b)
 	}
 	for _, s := range stages {
-		began := b.Clock.Now()
+		b.Begin(s.name)
 		err := s.run(ctx, b)
-		for _, m := range b.Messages {
-			m.Timed(s.name, b.Clock.Now().Sub(began))
-		}
+		b.Ran()
 		if err != nil {
 			return fmt.Errorf("stage %s: %w", s.name, err)
 		}

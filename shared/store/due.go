@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -13,10 +14,20 @@ import (
 	"kesoku.dev/shared/store/internal/cas"
 )
 
-// DueSessions reads up to limit sessions of one shard whose outstanding work should have moved by now.
-func (s *Store) DueSessions(ctx context.Context, shard int, now time.Time, limit int) ([]session.Session, error) {
-	q := s.client.Collection(colSessions).Where("wake_shard", "==", shard).Where("wake_at", "<=", now).OrderBy("wake_at", firestore.Asc).Limit(limit)
-	return s.sessions(ctx, q, fmt.Sprintf("due sessions of shard %d", shard))
+// shards are all shards: asked for in one query, since each query that finds nothing costs as much as a document.
+func shards() []int {
+	all := make([]int, session.WakeShards)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// DueSessions reads up to limit sessions whose outstanding work should have moved by now, the longest overdue first. Those that cannot be read
+// are left out, and named in a permanent error beside the rest.
+func (s *Store) DueSessions(ctx context.Context, now time.Time, limit int) ([]session.Session, error) {
+	q := s.client.Collection(colSessions).Where("wake_shard", "in", shards()).Where("wake_at", "<=", now).OrderBy("wake_at", firestore.Asc).Limit(limit)
+	return s.sessions(ctx, q, "due sessions")
 }
 
 // SessionsOf reads the newest sessions of a channel, up to limit, the newest last, for the operator's eyes.
@@ -40,11 +51,15 @@ func (s *Store) sessions(ctx context.Context, q firestore.Query, what string) ([
 	if err != nil {
 		return nil, cas.ReadError(what, err)
 	}
-	out := make([]session.Session, len(snaps))
-	for i, snap := range snaps {
-		if err := snap.DataTo(&out[i]); err != nil {
-			return nil, errs.Permanentf("session %s is not readable: %w", snap.Ref.ID, err)
+	out := make([]session.Session, 0, len(snaps))
+	var unreadable []error
+	for _, snap := range snaps {
+		var one session.Session
+		if err := snap.DataTo(&one); err != nil {
+			unreadable = append(unreadable, errs.Permanentf("session %s is not readable: %w", snap.Ref.ID, err))
+			continue
 		}
+		out = append(out, one)
 	}
-	return out, nil
+	return out, errors.Join(unreadable...)
 }

@@ -89,29 +89,33 @@ func (s *Store) RecentEvents(ctx context.Context, routeID string, before time.Ti
 	return s.events(ctx, q, "recent events of "+routeID)
 }
 
-// DueEvents reads up to limit events of one shard that nobody has settled in time.
-func (s *Store) DueEvents(ctx context.Context, shard int, now time.Time, limit int) ([]chat.Stored, error) {
-	q := s.client.Collection(colEvents).Where("wake_shard", "==", shard).Where("wake_at", "<=", now).Limit(limit)
-	return s.events(ctx, q, fmt.Sprintf("due events of shard %d", shard))
+// DueEvents reads up to limit events that nobody has settled in time.
+func (s *Store) DueEvents(ctx context.Context, now time.Time, limit int) ([]chat.Stored, error) {
+	q := s.client.Collection(colEvents).Where("wake_shard", "in", shards()).Where("wake_at", "<=", now).OrderBy("wake_at", firestore.Asc).Limit(limit)
+	return s.events(ctx, q, "due events")
 }
 
+// events reads what a query finds. Those that cannot be read are left out, and named in a permanent error beside the rest: one bad document must
+// not hold up the others.
 func (s *Store) events(ctx context.Context, q firestore.Query, what string) ([]chat.Stored, error) {
 	snaps, err := q.Documents(ctx).GetAll()
 	if err != nil {
 		return nil, cas.ReadError(what, err)
 	}
 	out := make([]chat.Stored, 0, len(snaps))
+	var unreadable []error
 	for _, snap := range snaps {
 		e, err := eventOf(snap)
 		if err != nil {
-			return nil, err
+			unreadable = append(unreadable, err)
+			continue
 		}
 		out = append(out, e)
 	}
 	slices.SortFunc(out, func(a, b chat.Stored) int {
 		return cmp.Or(a.At.Compare(b.At), a.ReceivedAt.Compare(b.ReceivedAt), cmp.Compare(a.Key, b.Key))
 	})
-	return out, nil
+	return out, errors.Join(unreadable...)
 }
 
 func eventOf(snap *firestore.DocumentSnapshot) (chat.Stored, error) {

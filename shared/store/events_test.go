@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"cloud.google.com/go/firestore"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc/codes"
 
 	"kesoku.dev/shared/chat"
 	"kesoku.dev/shared/errs"
 	"kesoku.dev/shared/route"
-	"kesoku.dev/shared/session"
 	"kesoku.dev/shared/store"
 	"kesoku.dev/shared/testenv"
 )
@@ -121,24 +121,17 @@ func TestPendingEvents(t *testing.T) {
 	}
 }
 
-// case B1: an event that nobody settled in time is due, in its shard, until it is settled.
+// case B1: an event that nobody settled in time is due until it is settled.
 func TestDueEvents(t *testing.T) {
 	t.Parallel()
 	_, r := open(t)
 	e := r.put(t, event("1", "c", 0))
 	due := func(at time.Time) string {
-		var out string
-		for shard := range session.WakeShards {
-			got, err := r.DueEvents(t.Context(), shard, at, 10)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(got) > 0 && shard != e.WakeShard {
-				t.Errorf("found in shard %d, not in %d", shard, e.WakeShard)
-			}
-			out += ids(got)
+		got, err := r.DueEvents(t.Context(), at, 10)
+		if err != nil {
+			t.Fatal(err)
 		}
-		return out
+		return ids(got)
 	}
 	if got := due(now); got != "" {
 		t.Errorf("due at once: %s", got)
@@ -288,5 +281,26 @@ func TestPutEventToldBetter(t *testing.T) {
 	}
 	if err := r.PutEvent(t.Context(), event("2", "c", 0)); !errors.Is(err, errs.ErrExists) {
 		t.Errorf("told again after it was answered: %v, want ErrExists", err)
+	}
+}
+
+// An event that cannot be read does not hold up the others of its route, nor those that are due: it is named beside them.
+func TestUnreadableEvent(t *testing.T) {
+	t.Parallel()
+	env, r := open(t)
+	r.put(t, event("1", "c", 0))
+	bad := r.put(t, event("2", "c", 1))
+	if _, err := env.Firestore.Collection("events").Doc(bad.Key).Update(t.Context(), []firestore.Update{{Path: "sender", Value: "nobody"}}); err != nil {
+		t.Fatal(err)
+	}
+	route := bad.RouteID
+	for name, read := range map[string]func() ([]chat.Stored, error){
+		"pending": func() ([]chat.Stored, error) { return r.PendingEvents(t.Context(), route, 10) },
+		"due":     func() ([]chat.Stored, error) { return r.DueEvents(t.Context(), now.Add(time.Hour), 10) },
+	} {
+		got, err := read()
+		if ids(got) != "1" || errs.KindOf(err) != errs.KindPermanent {
+			t.Errorf("%s: %s, %v", name, ids(got), err)
+		}
 	}
 }

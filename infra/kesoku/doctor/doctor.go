@@ -44,9 +44,9 @@ type Database interface {
 // Store is what the functions themselves ask of Firestore: each of these queries needs an index, and the configuration.
 type Store interface {
 	Config(ctx context.Context) (files map[string]string, revision int64, err error)
-	DueSessions(ctx context.Context, shard int, now time.Time, limit int) ([]session.Session, error)
+	DueSessions(ctx context.Context, now time.Time, limit int) ([]session.Session, error)
 	SessionsOf(ctx context.Context, channelID string, limit int) ([]session.Session, error)
-	DueEvents(ctx context.Context, shard int, now time.Time, limit int) ([]chat.Stored, error)
+	DueEvents(ctx context.Context, now time.Time, limit int) ([]chat.Stored, error)
 	PendingEvents(ctx context.Context, routeID string, limit int) ([]chat.Stored, error)
 }
 

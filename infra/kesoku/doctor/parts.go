@@ -47,8 +47,8 @@ func (e *examination) indexes(ctx context.Context) Finding {
 		index string
 		run   func() error
 	}{
-		{"sessions (wake_shard, wake_at)", func() error { _, err := e.parts.Store.DueSessions(ctx, 0, now, 1); return err }},
-		{"events (wake_shard, wake_at)", func() error { _, err := e.parts.Store.DueEvents(ctx, 0, now, 1); return err }},
+		{"sessions (wake_shard, wake_at)", func() error { _, err := e.parts.Store.DueSessions(ctx, now, 1); return err }},
+		{"events (wake_shard, wake_at)", func() error { _, err := e.parts.Store.DueEvents(ctx, now, 1); return err }},
 		{"events (route_id, pending, at)", func() error { _, err := e.parts.Store.PendingEvents(ctx, "doctor:none", 1); return err }},
 		{"sessions (channel_id, created_at descending)", func() error { _, err := e.parts.Store.SessionsOf(ctx, "none", 1); return err }},
 	}

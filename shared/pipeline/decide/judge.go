@@ -2,6 +2,7 @@ package decide
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -54,13 +55,20 @@ func question(ctx context.Context, b *flow.Burst, m *flow.Message, settings conf
 		return flow.ErrAgain // somebody spent it meanwhile
 	}
 	asked := m.Event
-	asked.Verdict = &chat.Verdict{Until: until}
-	if err := b.Events.Commit(ctx, route.Change{Events: []chat.Stored{asked}, Route: &memory}); err != nil {
+	asked.Verdict = &chat.Verdict{Holder: b.NewID(), Until: until}
+	err = b.Events.Commit(ctx, route.Change{Events: []chat.Stored{asked}, Route: &memory})
+	if err != nil && !claimed(ctx, b, &asked) {
 		return err
 	}
 	verdict := put(ctx, b, m, settings)
-	verdict.Until, verdict.Done = until, true
+	verdict.Holder, verdict.Until, verdict.Done = asked.Verdict.Holder, until, true
 	return answered(ctx, b, m.Event.Key, verdict)
+}
+
+// claimed reports whether a claim that was not confirmed was stored after all: its answer may have been lost on the way.
+func claimed(ctx context.Context, b *flow.Burst, asked *chat.Stored) bool {
+	e, err := b.Events.Event(ctx, asked.Key)
+	return err == nil && e.Verdict != nil && e.Verdict.Holder == asked.Verdict.Holder
 }
 
 // put asks the model. Whatever goes wrong is a no: nobody who said nothing to the bot must see its errors.
@@ -92,22 +100,34 @@ func shown(ctx context.Context, b *flow.Burst, m *flow.Message, window int) (jud
 	return q, nil
 }
 
+// maxTries is how often an answer is stored: it was paid for.
+const maxTries = 10
+
 // answered stores the answer at its event and closes the question in the route's memory.
 func answered(ctx context.Context, b *flow.Burst, key string, v chat.Verdict) error {
-	e, err := b.Events.Event(ctx, key)
-	if err != nil {
-		return err
-	}
-	memory, err := b.Events.Route(ctx, e.RouteID)
-	if err != nil {
-		return err
-	}
-	if e.Pending && e.Verdict != nil && !e.Verdict.Done {
-		e.Verdict = &v
-		memory.Judge.Answered(v.Until)
-		if err := b.Events.Commit(ctx, route.Change{Events: []chat.Stored{e}, Route: &memory}); err != nil {
+	var lost error
+	for i := range maxTries {
+		if err := b.Wait(ctx, time.Duration(i)*20*time.Millisecond); err != nil {
 			return err
 		}
+		e, err := b.Events.Event(ctx, key)
+		if err != nil {
+			lost = err
+			continue
+		}
+		if !e.Pending || e.Verdict == nil || e.Verdict.Done || e.Verdict.Holder != v.Holder {
+			return flow.ErrAgain
+		}
+		memory, err := b.Events.Route(ctx, e.RouteID)
+		if err != nil {
+			lost = err
+			continue
+		}
+		e.Verdict = &v
+		memory.Judge.Answered(v.Until)
+		if lost = b.Events.Commit(ctx, route.Change{Events: []chat.Stored{e}, Route: &memory}); lost == nil {
+			return flow.ErrAgain
+		}
 	}
-	return flow.ErrAgain
+	return fmt.Errorf("store the judge's answer: %w", lost)
 }

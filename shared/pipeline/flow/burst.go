@@ -43,6 +43,9 @@ type Burst struct {
 	Earlier []chat.Record // events to be stored with the burst: what was said before, or will not be said any more
 	Staged  bool          // attachments lie in the staging area of that session
 	Settled bool
+
+	stage string // that runs
+	began time.Time
 }
 
 // Waits reports whether the burst takes further messages: the route settles bursts, or a decision is held.
@@ -134,8 +137,27 @@ func (b *Burst) Remember(ctx context.Context) (*route.Stored, error) {
 	return b.Memory, nil
 }
 
-// Change is what the burst's commit writes beside a session.
+// Begin notes the stage that runs from now on.
+func (b *Burst) Begin(stage string) { b.stage, b.began = stage, b.Clock.Now() }
+
+// Ran notes how long the stage took that began last.
+func (b *Burst) Ran() {
+	for _, m := range b.Messages {
+		m.Event.Stages = append(m.Event.Stages, b.took())
+	}
+}
+
+func (b *Burst) took() chat.StageTime {
+	return chat.StageTime{Stage: b.stage, Micros: b.Clock.Now().Sub(b.began).Microseconds()}
+}
+
+// Change is what the burst's commit writes beside a session: the events with the time that the present stage took so far, and the route.
 func (b *Burst) Change(events ...chat.Stored) route.Change {
+	for i := range events {
+		if b.stage != "" {
+			events[i].Stages = append(slices.Clone(events[i].Stages), b.took())
+		}
+	}
 	c := route.Change{Events: events, Fresh: b.Earlier}
 	if b.Changed {
 		c.Route = b.Memory

@@ -4,7 +4,6 @@ package flow
 
 import (
 	"log/slog"
-	"time"
 
 	"kesoku.dev/shared/chat"
 	"kesoku.dev/shared/config"
@@ -49,9 +48,4 @@ func (m *Message) Settled(outcome, sessionID string) chat.Stored {
 	e := m.Event
 	e.Settle(m.Decision, outcome, sessionID)
 	return e
-}
-
-// Timed notes how long a stage took.
-func (m *Message) Timed(stage string, took time.Duration) {
-	m.Event.Stages = append(m.Event.Stages, chat.StageTime{Stage: stage, Micros: took.Microseconds()})
 }

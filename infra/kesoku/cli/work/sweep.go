@@ -10,12 +10,11 @@ import (
 	"kesoku.dev/infra/kesoku/screen"
 	"kesoku.dev/infra/kesoku/view"
 	"kesoku.dev/shared/bus"
-	"kesoku.dev/shared/session"
 	"kesoku.dev/shared/store"
 )
 
-// perShard is how much of each shard is looked at, as a sweep does.
-const perShard = 100
+// perSweep is how much is looked at of each kind, as a sweep does.
+const perSweep = 500
 
 func (a commands) sweep() *cobra.Command {
 	var dry bool
@@ -56,16 +55,13 @@ func (a commands) dryRun(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	all, now := []due{}, a.Clock.Now()
-	for shard := range session.WakeShards {
-		a.Screen.Progress("looking through shard %d of %d", shard+1, session.WakeShards)
-		found, err := dueIn(ctx, st, shard, now)
-		if err != nil {
-			return err
-		}
-		all = append(all, found...)
-	}
+	now := a.Clock.Now()
+	a.Screen.Progress("looking for what is overdue")
+	all, err := overdue(ctx, st, now)
 	a.Screen.Done()
+	if err != nil {
+		return err
+	}
 	if a.Screen.JSON {
 		return a.Screen.Data(map[string]any{"due": all})
 	}
@@ -81,10 +77,10 @@ func (a commands) dryRun(ctx context.Context) error {
 	return nil
 }
 
-// dueIn lists what a sweep of one shard would wake. It asks what functions/sweep asks.
-func dueIn(ctx context.Context, st *store.Store, shard int, now time.Time) ([]due, error) {
-	var all []due
-	events, err := st.DueEvents(ctx, shard, now, perShard)
+// overdue lists what a sweep would wake. It asks what functions/sweep asks.
+func overdue(ctx context.Context, st *store.Store, now time.Time) ([]due, error) {
+	all := []due{}
+	events, err := st.DueEvents(ctx, now, perSweep)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +88,7 @@ func dueIn(ctx context.Context, st *store.Store, shard int, now time.Time) ([]du
 		e := &events[i]
 		all = append(all, due{"event", e.Key, e.RouteID, bus.TopicInbound, *e.WakeAt})
 	}
-	sessions, err := st.DueSessions(ctx, shard, now, perShard)
+	sessions, err := st.DueSessions(ctx, now, perSweep)
 	if err != nil {
 		return nil, err
 	}
