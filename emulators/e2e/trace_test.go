@@ -133,7 +133,7 @@ func TestTrace(t *testing.T) {
 		}
 		return out
 	}
-	const turnRoad = "googlechat:POST googlechat > googlechat:send inbound > pipeline:process inbound > pipeline:send turns > turn:process turns > turn:invoke_agent kesoku"
+	const turnRoad = "googlechat:POST googlechat > googlechat:send inbound > pipeline:process inbound > pipeline:settle messages > pipeline:send turns > turn:process turns > turn:invoke_agent kesoku"
 	want := map[string]int{
 		turnRoad: 1, turnRoad + " > turn:chat gemini-2.5-flash": 2, turnRoad + " > turn:execute_tool current_time": 1,
 		turnRoad + " > turn:send deliveries > deliver:process deliveries > deliver:create_message googlechat": 0, // at least

@@ -213,8 +213,8 @@ func TestStream(t *testing.T) {
 		t.Errorf("decisions %+v", told)
 	}
 	records.put(message.Message{ID: "m1", Role: message.RoleUser, Type: message.TypeText, Status: message.StatusProcessed})
-	if next("records", &got); got.Records[0].Status != "processed" {
-		t.Errorf("records %+v", got)
+	for got.Records[0].Status != "processed" { // what stood before may be told once more
+		next("records", &got)
 	}
 }
 
