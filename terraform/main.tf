@@ -19,6 +19,7 @@ locals {
     "cloudtrace.googleapis.com",
     "firestore.googleapis.com",
     "iam.googleapis.com",
+    "iamcredentials.googleapis.com", # nothing at work needs it, but an operator who takes a service account's place does: docs/deploy.md
     "logging.googleapis.com",
     "monitoring.googleapis.com",
     "pubsub.googleapis.com",

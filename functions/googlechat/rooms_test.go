@@ -25,7 +25,7 @@ func TestSubscriptionEvents(t *testing.T) {
 	const room = "googlechat:spaces/A"
 	heard := func() {
 		t.Helper()
-		if err := h.base.Store.Joined(t.Context(), room); err != nil {
+		if err := h.base.Store.Joined(t.Context(), room, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		due, err := h.base.Store.DueSpaces(t.Context(), time.Now().Add(time.Minute), 1)

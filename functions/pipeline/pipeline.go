@@ -12,6 +12,7 @@ import (
 	"kesoku.dev/shared/bus"
 	"kesoku.dev/shared/censor/gate"
 	"kesoku.dev/shared/pipeline"
+	"kesoku.dev/shared/pipeline/decide"
 	"kesoku.dev/shared/pipeline/judge"
 	"kesoku.dev/shared/platform/googlechat"
 	"kesoku.dev/shared/session"
@@ -35,10 +36,14 @@ func New(ctx context.Context, b *boot.Base, v *boot.Vars) (func(context.Context,
 	if err != nil {
 		return nil, err
 	}
+	listeners := b.Listeners()
+	if err := listeners.Deciders(ctx, decide.Deciders()); err != nil {
+		b.Log.ErrorContext(ctx, "a listener failed", "error", err)
+	}
 	p, err := pipeline.New(pipeline.Deps{
 		Events: b.Store, Conversations: conversations{b.Store}, Config: b.Config, Bus: b.Bus,
 		Media: media{fetch: map[string]fetcher{googlechat.Platform: adapter}, stage: b.Blob}, Channels: newChannels(googlechat.Platform, adapter),
-		Spaces: b.Store, Judge: judge.Judge{Models: registry}, Censor: words, Hooks: b.Listeners(),
+		Spaces: b.Store, Judge: judge.Judge{Models: registry}, Censor: words, Hooks: listeners,
 		Clock: b.Clock, NewID: b.NewID, Log: b.Log, Going: b.Going,
 	})
 	if err != nil {

@@ -3,7 +3,6 @@ package sweep
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -40,7 +39,7 @@ type rooms struct {
 }
 
 type spaces interface {
-	Joined(ctx context.Context, routeID string) error
+	Joined(ctx context.Context, routeID string, at time.Time) error
 	UnknownSpaces(ctx context.Context, routeIDs []string) ([]string, error)
 	DueSpaces(ctx context.Context, now time.Time, limit int) ([]listen.Stored, error)
 	StaleSpaces(ctx context.Context, revision int64, limit int) ([]listen.Stored, error)
@@ -83,13 +82,11 @@ func (r *rooms) sweep(ctx context.Context) (int, error) {
 		r.log.WarnContext(ctx, "rooms not swept", "error", err)
 		return 0, nil
 	}
-	if err := r.meet(ctx, revision); err != nil {
-		return 0, fmt.Errorf("sweep rooms: %w", err)
-	}
+	errMeet := r.meet(ctx, revision) // which is no reason to renew nothing
 	began := r.clock.Now()
 	due, errDue := r.store.DueSpaces(ctx, began, roomsPerSweep)
 	stale, errStale := r.store.StaleSpaces(ctx, revision, roomsPerSweep)
-	problems := []error{errDue, errStale}
+	problems := []error{errMeet, errDue, errStale}
 	seen, reported := map[string]bool{}, map[string]bool{}
 	for _, s := range append(due, stale...) {
 		if r.clock.Now().Sub(began) > roomTime {
@@ -174,7 +171,7 @@ func (r *rooms) meet(ctx context.Context, revision int64) error {
 	}
 	unknown, err := r.store.UnknownSpaces(ctx, routes)
 	for _, route := range unknown {
-		err = errors.Join(err, r.store.Joined(ctx, route))
+		err = errors.Join(err, r.store.Joined(ctx, route, r.clock.Now()))
 	}
 	if err == nil {
 		r.listed, r.listedAt = revision, now

@@ -148,7 +148,7 @@ func TestRooms(t *testing.T) {
 	r.publish(t, listening) // the app was in room A before anybody listened, and its join was never told
 	r.sweep(t, "spaces/A")
 	for _, route := range []string{"googlechat:spaces/B", "googlechat:spaces/D", "discord:7"} {
-		if err := r.store.Joined(t.Context(), route); err != nil {
+		if err := r.store.Joined(t.Context(), route, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -164,7 +164,7 @@ func TestRooms(t *testing.T) {
 	if got := r.Calls(); !slices.Equal(got, []string{"get", "patch", "get", "patch"}) {
 		t.Errorf("renewed by %q", got)
 	}
-	if err := r.store.Left(t.Context(), "googlechat:spaces/B"); err != nil {
+	if err := r.store.Left(t.Context(), "googlechat:spaces/B", time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	r.sweep(t, "spaces/A")
@@ -186,7 +186,7 @@ func TestRefusedRoom(t *testing.T) {
 		t.Errorf("a fault that passes is reported:\n%s", r.log)
 	}
 	r.now.Advance(time.Minute)
-	if err := r.store.Joined(t.Context(), "googlechat:spaces/B"); err != nil {
+	if err := r.store.Joined(t.Context(), "googlechat:spaces/B", time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	r.Set(func(a *subscriptiontest.API) {

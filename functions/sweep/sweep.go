@@ -58,16 +58,30 @@ func (s *sweeper) handle(ctx context.Context, _ bus.Sweep, _ bus.Delivery) error
 // events wakes the pipeline for events whose own wake-up was lost.
 func (s *sweeper) events(ctx context.Context, now time.Time) (int, error) {
 	due, err := s.Store.DueEvents(ctx, now, perSweep)
+	err = s.readable(ctx, err)
+	newest := map[string]string{} // by route: whoever settles it settles what is older
 	for _, e := range due {
-		err = errors.Join(err, s.Bus.Publish(ctx, bus.TopicInbound, bus.Inbound{Route: e.RouteID, Event: e.Key}))
+		newest[e.RouteID] = e.Key
+	}
+	for route, key := range newest {
+		err = errors.Join(err, s.Bus.Publish(ctx, bus.TopicInbound, bus.Inbound{Route: route, Event: key}))
 	}
 	return len(due), err
+}
+
+// readable logs what could not be read, which no retry mends, and keeps the rest of an error.
+func (s *sweeper) readable(ctx context.Context, err error) error {
+	if errs.KindOf(err) != errs.KindPermanent {
+		return err
+	}
+	s.Log.ErrorContext(ctx, "left out of the sweep: cannot be read", "error", err)
+	return nil
 }
 
 // sessions wakes turns and deliveries that should have moved by now.
 func (s *sweeper) sessions(ctx context.Context, now time.Time) (int, error) {
 	due, err := s.Store.DueSessions(ctx, now, perSweep)
-	problems := []error{err}
+	problems := []error{s.readable(ctx, err)}
 	for i := range due {
 		if err := s.wake(ctx, &due[i], now); err != nil {
 			problems = append(problems, fmt.Errorf("sweep session %s: %w", due[i].ID, err))

@@ -18,6 +18,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 )
 
 // CodeBlocked is what people and operators are told of a text that was stopped.
@@ -62,7 +63,7 @@ type Span struct{ Start, End int }
 type Hit struct {
 	Action Action
 	Rule   string // blockWords[0], flagWords[0], replaceRules[0] or a matcher's name: never somebody's words
-	Span   Span   // in the text as it was given, of the first place; invisible characters in between included
+	Span   Span   // in the text as it was given, of the first place; invisible characters in between included. Zero if only a reading has it
 }
 
 // Result is what became of a text.
@@ -128,9 +129,17 @@ func New(r Rules, matchers ...Matcher) (*Censor, error) {
 }
 
 // Check judges the text. Nothing is rewritten and no matcher asked once a word has blocked it. An error means that there is no verdict, and the
-// text must not go on: a matcher failed, or rewriting made the text longer than a megabyte.
-func (c *Censor) Check(ctx context.Context, d Direction, text string) (Result, error) {
+// text must not go on: a matcher failed, or rewriting made the text longer than a megabyte. Readings are other forms of the same text; words, and
+// words alone, are looked for in them too.
+func (c *Censor) Check(ctx context.Context, d Direction, text string, readings ...string) (Result, error) {
 	res := Result{Hits: c.wordsIn(text)}
+	for _, r := range readings {
+		for _, h := range c.wordsIn(r) {
+			if !slices.ContainsFunc(res.Hits, func(known Hit) bool { return known.Rule == h.Rule }) {
+				res.Hits = append(res.Hits, Hit{Action: h.Action, Rule: h.Rule})
+			}
+		}
+	}
 	if res.blocks() {
 		return res, nil
 	}

@@ -39,11 +39,16 @@ type Record struct {
 	Decision  Decision `json:"decision" firestore:"decision"`
 	SessionID string   `json:"session_id" firestore:"session_id"`
 	Seq       int64    `json:"seq,omitempty" firestore:"seq,omitempty"` // of the message it became in that session; 0 if none
+	// Woken is the session that was changed by the burst in which the event came to nothing itself: whoever finds the event settled wakes it.
+	Woken string `json:"woken,omitempty" firestore:"woken,omitempty"`
 	// Outcome is one word for operators: accepted, ignored, full, unknown_model, duplicate, stopped, too_late, …
 	Outcome string `json:"outcome" firestore:"outcome"`
 	// Stages says how long each stage of the pipeline took, in the order in which they ran.
 	Stages []StageTime `json:"stages,omitempty" firestore:"stages,omitempty"`
 }
+
+// OutcomeRecalled is the outcome of a message that was taken back before it was answered: however it is told again, it stays so.
+const OutcomeRecalled = "recalled"
 
 // StageTime is how long one stage took.
 type StageTime struct {

@@ -145,6 +145,7 @@ func TestRefusals(t *testing.T) {
 		"merge when direct":    {chatWith("merge: {directMode: later}"), []string{"chat.merge.directMode", "immediate, settle"}},
 		"quiet":                {chatWith("merge: {quiet: 0}"), []string{"chat.merge.quiet", "1 to 60000 milliseconds"}},
 		"unbalanced pattern":   {map[string]string{kesoku: "censor: {replaceRules: [{pattern: 'a)(b', replacement: x}]}"}, []string{"censor.replaceRules[0].pattern", "unexpected )"}},
+		"pattern over an edge": {map[string]string{kesoku: `censor: {replaceRules: [{pattern: "(?i", replacement: x}]}`}, []string{"censor.replaceRules[0].pattern"}},
 		"invisible word":       {map[string]string{kesoku: `censor: {blockWords: ["\u200b"]}`}, []string{"censor.blockWords[0]", "no visible character"}},
 		"lifecycle":            {map[string]string{kesoku: "lifecycle: [receive, sent]"}, []string{"lifecycle[1]", `"sent"`, "receive, agent-status, rules-change, engine-action"}},
 		"longest burst":        {chatWith("merge: {max: 120001}"), []string{"chat.merge.max", "1 to 120000 milliseconds"}},

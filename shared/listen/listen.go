@@ -25,6 +25,8 @@ type Space struct {
 	Joined         bool  `firestore:"joined"`
 	Wanted         bool  `firestore:"wanted"`
 	ConfigRevision int64 `firestore:"config_revision"`
+	// MovedAt is when the app last came or went, by the platform's clock: what is told late changes nothing.
+	MovedAt time.Time `firestore:"moved_at"`
 
 	State        State      `firestore:"state"`
 	Subscription string     `firestore:"subscription,omitempty"` // the platform's name of it
@@ -46,6 +48,13 @@ type Stored struct {
 // New is the record of a channel that the app has come into.
 func New(routeID string, now time.Time) Space {
 	return Space{RouteID: routeID, Joined: true, State: StateNone, DueAt: &now}
+}
+
+// Move notes that the app came into the channel or left it at that time, unless something later is known.
+func (s *Space) Move(joined bool, at time.Time) {
+	if !at.Before(s.MovedAt) {
+		s.Joined, s.MovedAt = joined, at
+	}
 }
 
 // Platform is the part of the route id that names the platform, Channel the one that names the channel there.

@@ -4,6 +4,7 @@ package locale
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/text/language"
@@ -78,6 +79,9 @@ func (t Texts) Blocked() string { return t.p.blocked }
 
 // EmptyReply is the reply when a model answered nothing, even after a nudge.
 func (t Texts) EmptyReply() string { return t.p.empty }
+
+// ReplyCut ends a reply that was longer than can be kept.
+func (t Texts) ReplyCut() string { return t.p.replyCut }
 
 // Compacted tells that the history was compacted by itself (M5.11).
 func (t Texts) Compacted() string { return t.p.compacted }
@@ -167,4 +171,14 @@ func short(n int) string {
 	default:
 		return fmt.Sprintf("%.1fM", float64(n)/1e6)
 	}
+}
+
+// Greets reports whether a text is the one by which we greet a room, in any language.
+func Greets(text string) bool {
+	for _, tag := range []string{zh.tag, en.tag} {
+		if strings.TrimSpace(text) == For(tag).WelcomeRoom() {
+			return true
+		}
+	}
+	return false
 }

@@ -90,6 +90,20 @@ func TestBothLanguagesSayEverything(t *testing.T) { // M6
 	}
 }
 
+// Nobody is told to send a command: there is none.
+func TestNoCommands(t *testing.T) {
+	t.Parallel()
+	for _, p := range []phrases{zh, en} {
+		for name, text := range texts(p) {
+			if command.MatchString(text) {
+				t.Errorf("%s of %s tells of a command: %q", name, p.tag, text)
+			}
+		}
+	}
+}
+
+var command = regexp.MustCompile(`(^|[^\pL])/[a-z]+`)
+
 // TestMethods calls every method of Texts in both languages: each says something of its own, and nothing is left to fill in.
 func TestMethods(t *testing.T) {
 	t.Parallel()

@@ -12,6 +12,7 @@ type phrases struct {
 	blocked       string
 	notPassedOn   string
 	empty         string
+	replyCut      string
 	compacted     string
 	stopped       string
 	stoppedBy     string // %[1]s a person's name
@@ -56,7 +57,7 @@ var zh = phrases{ //nolint:gosec // G101 takes names like "tokens" and "credenti
 		ReasonInternal:    "内部错误，请稍后再试。",
 		ReasonRateLimited: "模型服务的调用额度暂时用尽，请稍后再试。",
 		ReasonOverloaded:  "模型服务暂时过载，请稍后再试。",
-		ReasonContext:     "对话内容超出了模型的上下文长度。可以用 /compact 压缩历史，或用 /clear 开始新的会话。",
+		ReasonContext:     "对话内容超出了模型的上下文长度。请换个更短的问题再试，或联系管理员。",
 		ReasonCredentials: "模型服务拒绝了访问凭据，请联系管理员。",
 		ReasonRequest:     "模型服务拒绝了这次请求。",
 		ReasonUnsupported: "当前模型不支持这次请求所需的功能。",
@@ -67,14 +68,15 @@ var zh = phrases{ //nolint:gosec // G101 takes names like "tokens" and "credenti
 	notPassedOn:   "⚠️ 消息没有交给智能体：其中有本频道不允许的内容（CENSOR_BLOCKED）。",
 	blocked:       "抱歉，模型服务出于内容安全的考虑没有回答这个问题。换个说法也许可以。",
 	empty:         "抱歉，这次没有得到有效的回复。请再试一次，或换个说法。",
+	replyCut:      "（回复太长，以下内容已被截去。）",
 	compacted:     "🔄 聊天历史已自动压缩。",
 	stopped:       "⏹️ 已停止。",
 	stoppedBy:     "⏹️ 已由 %[1]s 停止。",
 	unknownModel:  "⚠️ 找不到模型“%[1]s”，消息没有得到处理。请联系管理员检查模型设置。",
 	withheld:      "⚠️ 这条回复没有通过内容审核，因此没有发出（CENSOR_BLOCKED）。",
 	censored:      "（未通过内容审核）",
-	welcomeRoom:   "大家好，我是 Kesoku。在消息里 @Kesoku 就可以向我提问；发送 /help 查看我能做什么。",
-	welcomeDirect: "你好，我是 Kesoku。直接发消息给我就可以；发送 /help 查看我能做什么。",
+	welcomeRoom:   "大家好，我是 Kesoku。在消息里 @Kesoku 就可以向我提问。",
+	welcomeDirect: "你好，我是 Kesoku。直接发消息给我就可以提问。",
 
 	thinking: "思考中…", working: "处理中…", done: "已完成", failed: "出错了", cardStopped: "已停止",
 
@@ -101,7 +103,7 @@ var en = phrases{ //nolint:gosec // G101 takes names like "tokens" and "credenti
 		ReasonInternal:    "an internal error. Please try again later.",
 		ReasonRateLimited: "the model's quota is used up for the moment. Please try again later.",
 		ReasonOverloaded:  "the model is overloaded at the moment. Please try again later.",
-		ReasonContext:     "the conversation is too long for the model. Shorten it with /compact, or begin a new one with /clear.",
+		ReasonContext:     "the conversation is too long for the model. Please try a shorter question, or ask your administrator.",
 		ReasonCredentials: "the model refused our credentials. Please tell your administrator.",
 		ReasonRequest:     "the model refused the request.",
 		ReasonUnsupported: "this model cannot do what the request needs.",
@@ -112,14 +114,15 @@ var en = phrases{ //nolint:gosec // G101 takes names like "tokens" and "credenti
 	notPassedOn:   "⚠️ The message was not passed on: it has something that this channel does not allow (CENSOR_BLOCKED).",
 	blocked:       "Sorry, the model declined to answer this for reasons of content safety. Other words may help.",
 	empty:         "Sorry, no usable answer came back this time. Please try again, or try other words.",
+	replyCut:      "(The reply was too long: the rest of it was cut off.)",
 	compacted:     "🔄 The chat history was compacted automatically.",
 	stopped:       "⏹️ Stopped.",
 	stoppedBy:     "⏹️ Stopped by %[1]s.",
 	unknownModel:  "⚠️ There is no model “%[1]s”, so the message was not handled. Please ask your administrator to check the model setting.",
 	withheld:      "⚠️ This reply did not pass the content check and was not sent (CENSOR_BLOCKED).",
 	censored:      "(did not pass the content check)",
-	welcomeRoom:   "Hello, I am Kesoku. Mention @Kesoku in a message to ask me something; send /help to see what I can do.",
-	welcomeDirect: "Hello, I am Kesoku. Just write to me; send /help to see what I can do.",
+	welcomeRoom:   "Hello, I am Kesoku. Mention @Kesoku in a message to ask me something.",
+	welcomeDirect: "Hello, I am Kesoku. Just write to me to ask me something.",
 
 	thinking: "Thinking…", working: "Working…", done: "Done", failed: "Failed", cardStopped: "Stopped",
 

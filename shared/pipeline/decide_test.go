@@ -86,7 +86,9 @@ func TestBackfill(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t, "chat: {model: 'gemini:flash', observe: {mode: quiet, backfill: {limit: 3}}}")
 	for i := range 5 {
-		r.platform.history = append(r.platform.history, r.chatter("Bo", fmt.Sprint("before ", i)))
+		e := r.chatter("Bo", fmt.Sprint("before ", i))
+		e.At = e.At.Add(-time.Hour)
+		r.platform.history = append(r.platform.history, e)
 	}
 	r.platform.history[3].Sender.Self = true
 	r.tell(t, r.platform.history[4]) // came by itself, and began the session
@@ -98,7 +100,9 @@ func TestBackfill(t *testing.T) {
 
 	r = newRoom(t, "chat: {model: 'gemini:flash', observe: {mode: quiet, backfill: {limit: 3}}}")
 	for i := range 5 {
-		r.platform.history = append(r.platform.history, r.chatter("Bo", fmt.Sprint("before ", i)))
+		e := r.chatter("Bo", fmt.Sprint("before ", i))
+		e.At = e.At.Add(-time.Hour)
+		r.platform.history = append(r.platform.history, e)
 	}
 	r.tell(t, r.said("so?"))
 	r.tell(t, r.said("and?"))

@@ -128,11 +128,13 @@ func (p *platform) History(_ context.Context, _ *chat.Event, limit int) ([]chat.
 
 func (p *platform) Direct(context.Context, *chat.Event) (bool, error) { return p.direct, p.err }
 
-func (p *platform) Joined(_ context.Context, routeID string) error {
+func (p *platform) Joined(_ context.Context, routeID string, _ time.Time) error {
 	return p.note("joined " + routeID)
 }
 
-func (p *platform) Left(_ context.Context, routeID string) error { return p.note("left " + routeID) }
+func (p *platform) Left(_ context.Context, routeID string, _ time.Time) error {
+	return p.note("left " + routeID)
+}
 
 func (p *platform) note(what string) error {
 	p.mu.Lock()

@@ -31,6 +31,7 @@ type (
 type Pipeline struct {
 	Deps
 	diagnosed sync.Map // what of the rules is logged already
+	resolved  resolved
 }
 
 // New returns a Pipeline, or an error that names every missing dependency.
@@ -44,6 +45,8 @@ func New(d Deps) (*Pipeline, error) {
 const (
 	// batch is how many pending events of a route one look takes.
 	batch = 64
+	// nap is how long a handler sleeps before it looks again: it need not wait on once a later message of its burst came, whose own handler waits.
+	nap = 2 * time.Second
 	// looks bounds how often a handler looks anew because another one was faster.
 	looks = 16
 )
@@ -64,7 +67,7 @@ func (p *Pipeline) Handle(ctx context.Context, wake bus.Inbound, _ bus.Delivery)
 		case done:
 			return nil
 		case wait > 0:
-			if err := p.Wait(ctx, wait); err != nil {
+			if err := p.Wait(ctx, min(wait, nap)); err != nil {
 				return err
 			}
 		}
@@ -98,7 +101,7 @@ func (p *Pipeline) look(ctx context.Context, wake bus.Inbound) (done bool, wait 
 		return false, 0, err
 	}
 	settled, shortest := 0, time.Duration(0)
-	for _, b := range bursts(active, pending) {
+	for _, b := range bursts(p.resolver(active), pending) {
 		i := b.Index(wake.Event)
 		if left := b.ClosesAt().Sub(now); left > 0 {
 			if i >= 0 {
@@ -155,8 +158,14 @@ func (p *Pipeline) wakeAgain(ctx context.Context, wake bus.Inbound) error {
 	if errors.Is(err, errs.ErrNotFound) {
 		return errs.Permanentf("wake-up for an event that is not stored: %w", err)
 	}
-	if err != nil || e.SessionID == "" {
+	if err != nil {
 		return err
+	}
+	if e.Woken != "" {
+		return p.Bus.Publish(ctx, bus.TopicTurns, bus.Wake{Session: e.Woken})
+	}
+	if e.SessionID == "" {
+		return nil
 	}
 	return p.Announce(ctx, e.Outcome, e.SessionID, e.Decision)
 }

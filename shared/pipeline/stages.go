@@ -39,7 +39,8 @@ var stages = []struct {
 // Closes tells when the bursts of pending events will have waited long enough, by the events' keys; what need not wait is not in it.
 func Closes(active *config.Config, pending []chat.Stored) map[string]time.Time {
 	at := map[string]time.Time{}
-	for _, b := range bursts(active, pending) {
+	resolve := func(e *chat.Stored) config.Resolved { return active.Resolve(config.FactsOf(&e.Event)) }
+	for _, b := range bursts(resolve, pending) {
 		if closes := b.ClosesAt(); !closes.IsZero() {
 			for _, m := range b.Messages {
 				at[m.Event.Key] = closes
@@ -50,12 +51,12 @@ func Closes(active *config.Config, pending []chat.Stored) map[string]time.Time {
 }
 
 // bursts groups pending events, given in their order. A message begins a burst of its own, unless one of its conversation is open.
-func bursts(active *config.Config, pending []chat.Stored) []*flow.Burst {
+func bursts(resolve func(*chat.Stored) config.Resolved, pending []chat.Stored) []*flow.Burst {
 	var all []*flow.Burst
 	open := map[string]*flow.Burst{}
 	for _, e := range pending {
-		resolved := active.Resolve(config.FactsOf(&e.Event))
-		m := &flow.Message{Event: e, Route: resolved}
+		resolved := resolve(&e)
+		m := &flow.Message{AsRead: e, Event: e, Route: resolved}
 		if e.HeldUntil != nil {
 			m.Decision = e.Decision
 		}
@@ -95,24 +96,41 @@ func (p *Pipeline) diagnose(ctx context.Context, r config.Resolved) {
 // settle takes a burst to its end. A message that fails for good must not hold up its route for ever, nor take the rest of its burst along.
 func settle(ctx context.Context, b *flow.Burst) error {
 	err := run(ctx, b)
-	if errs.KindOf(err) != errs.KindPermanent {
+	if errs.KindOf(err) != errs.KindPermanent && !hopeless(ctx, b, err) {
 		return err
+	}
+	for _, m := range b.Messages {
+		m.Event = m.AsRead // what was tried may be what cannot be stored
 	}
 	log := b.Messages[0].Log
 	if len(b.Messages) == 1 {
 		log.ErrorContext(ctx, "event failed for good", "error", err)
-		b.Changed, b.Earlier = false, nil // nothing of what was tried
+		b.Changed, b.Earlier, b.Notices = false, nil, nil
 		b.Messages[0].Drop(flow.OutcomeFailed)
 		return b.End(ctx)
 	}
 	log.WarnContext(ctx, "a burst failed for good: its messages are taken one by one", "error", err)
 	for _, m := range b.Messages {
-		alone := &flow.Message{Event: m.Event, Route: m.Route, Decision: m.Event.Decision, Log: m.Log}
+		alone := &flow.Message{AsRead: m.AsRead, Event: m.AsRead, Route: m.Route, Log: m.Log}
+		if m.AsRead.HeldUntil != nil {
+			alone.Decision = m.AsRead.Decision
+		}
 		if err := settle(ctx, &flow.Burst{Deps: b.Deps, Messages: []*flow.Message{alone}, Key: b.Key}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// patience is how long a burst is tried: whatever fails for longer must not hold up its route.
+const patience = 30 * time.Minute
+
+// hopeless reports whether a failure that may pass has been failing for too long.
+func hopeless(ctx context.Context, b *flow.Burst, err error) bool {
+	if err == nil || ctx.Err() != nil || errors.Is(err, flow.ErrAgain) || errors.Is(err, errs.ErrConflict) {
+		return false
+	}
+	return b.Clock.Now().Sub(b.Messages[0].AsRead.ReceivedAt) > patience
 }
 
 // run takes a burst through the stages, within a span that says what was decided.

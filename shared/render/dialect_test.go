@@ -106,6 +106,58 @@ func TestRenderOfHostileMarkdown(t *testing.T) {
 	}
 }
 
+// What would cost the parser more than its length is shown as it is written, escaped.
+func TestNotParsed(t *testing.T) {
+	t.Parallel()
+	deep, long := strings.Repeat("> ", 33), strings.Repeat("**a** b\n", 4<<10+1)
+	for name, tt := range map[string]struct {
+		markdown string
+		parsable bool
+	}{
+		"quotes":             {"x\n\n" + deep + "*a*", false},
+		"quotes, tight":      {strings.Repeat(">", 33) + "*a*", false},
+		"lists":              {strings.Repeat("- ", 20) + strings.Repeat("1. ", 20) + "*a*", false},
+		"mixed, tabs":        {strings.Repeat("+\t> 2)\t", 11) + "*a*", false},
+		"links":              {strings.Repeat("[a](", 1001), false},
+		"long":               {long, false},
+		"as long as may be":  {long[:32<<10], true},
+		"as deep as may be":  {deep[2:] + "*a*", true},
+		"many quoted lines":  {strings.Repeat("> - a\n", 100), true},
+		"rule":               {strings.Repeat("-", 100), true},
+		"stars":              {strings.Repeat("*", 100) + "a", true},
+		"hostile, 128 KiB":   {strings.Repeat("> ", 64<<10), false},
+		"digits of a number": {strings.Repeat("1", 100) + ". a", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := render.Parsable(tt.markdown); got != tt.parsable {
+				t.Fatalf("parsable is %v", got)
+			}
+			if got := (render.Plain{}).Render(tt.markdown); !tt.parsable && got != strings.Trim(tt.markdown, "\n") {
+				t.Errorf("plain: %.100q", got)
+			}
+		})
+	}
+	if got, want := (render.GoogleChat{}).Render(deep+"*a* <users/all>"), deep+"\u2217a* <\u200Busers/all>"; got != want {
+		t.Errorf("Google Chat: %q, want %q", got, want)
+	}
+}
+
+// A mention of everybody is parted in a text that is printed already; other mentions and what is parted stay.
+func TestGuard(t *testing.T) {
+	t.Parallel()
+	for markup, want := range map[string]string{
+		"a <users/all> b":                  "a <\u200Busers/all> b",
+		"<Users/ALL><users/all<users/all>": "<\u200BUsers/ALL><\u200Busers/all<\u200Busers/all>",
+		"<users/1> <users/allison@x.test>": "<users/1> <users/allison@x.test>",
+		"<\u200Busers/all>":                "<\u200Busers/all>",
+	} {
+		if got := (render.GoogleChat{}).Guard(markup); got != want {
+			t.Errorf("%q became %q, want %q", markup, got, want)
+		}
+	}
+}
+
 func FuzzRender(f *testing.F) {
 	f.Add("# a\n\n- **b** <users/all>\n\n|a|\n|-|\n")
 	f.Fuzz(func(t *testing.T, markdown string) {

@@ -23,6 +23,14 @@ func (GoogleChat) Render(markdown string) string {
 	}.render(markdown)
 }
 
+// everybody is a mention that nothing here writes. It matches somebody like users/all.star too, whom a part costs their ring and no more.
+var everybody = regexp.MustCompile(`(?i)<(users/all\b)`)
+
+// Guard implements Dialect.
+func (GoogleChat) Guard(markup string) string {
+	return everybody.ReplaceAllString(markup, "<"+apart+"$1")
+}
+
 // entity is what Google Chat takes for a mention or a link when it stands in plain text: <users/all> would ring everybody.
 var entity = regexp.MustCompile(`<([A-Za-z][A-Za-z0-9+.-]*[:/])`)
 

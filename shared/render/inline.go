@@ -27,6 +27,9 @@ func (p *printer) wrapped(mark string, n ast.Node) string {
 // bare prints them without any mark and unescaped: for places that allow none.
 func (p *printer) bare(n ast.Node) string {
 	plain := printer{markup: plainMarkup, src: p.src}
+	if p.labels {
+		plain.markup = p.markup
+	}
 	return plain.inline(n)
 }
 

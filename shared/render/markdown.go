@@ -1,6 +1,7 @@
 package render
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/yuin/goldmark"
@@ -18,6 +19,7 @@ type markup struct {
 	indent                     string // of each level of a list
 	table                      func(t table) string
 	link                       func(url, label string) string
+	labels                     bool // links are no more than their labels, inside of others too
 	// escape keeps the bytes of text that are literal from being read as markup. The text is one paragraph, with line breaks.
 	escape func(text string, literal []bool) string
 	// verbatim does the same for code, in a span or a block.
@@ -29,15 +31,56 @@ const maxDepth = 8
 
 var parser = goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.Linkify)).Parser()
 
-// render parses the Markdown and prints it in the dialect.
+// render parses the Markdown and prints it in the dialect; what is not parsable stays as it is written.
 func (m markup) render(markdown string) string {
 	src := []byte(strings.ToValidUTF8(markdown, "\uFFFD"))
 	p := printer{markup: m, src: src}
-	p.blocks(parser.Parse(text.NewReader(src)), false)
+	if Parsable(markdown) {
+		p.blocks(parser.Parse(text.NewReader(src)), false)
+	} else {
+		p.out.WriteString(p.join([]span{{string(src), true}}))
+	}
 	if strings.TrimSpace(p.out.String()) == "" {
 		return ""
 	}
 	return strings.Trim(p.out.String(), "\n")
+}
+
+// Bounds of what is parsed. The parser's work grows with the square of a text that opens quotes, lists or links without end: within these it is
+// some tenths of a second at worst.
+const (
+	maxParsed = 32 << 10 // bytes
+	maxMarks  = 32       // of quotes and lists, at the head of one line
+	maxLinks  = 1000     // begun
+)
+
+// Parsable reports whether a text is parsed as Markdown. One that is too long or too deep is not: it is shown literally, marks and all.
+func Parsable(markdown string) bool {
+	if len(markdown) > maxParsed || strings.Count(markdown, "](") > maxLinks {
+		return false
+	}
+	for line := range strings.SplitSeq(markdown, "\n") {
+		if marks(line) > maxMarks {
+			return false
+		}
+	}
+	return true
+}
+
+// mark is one of a quote or a list, at the head of a line.
+var mark = regexp.MustCompile(`^\s*(?:>|(?:[-+*]|[0-9]{1,9}[.)])(?:\s|$))`)
+
+// marks counts them, no further than it matters.
+func marks(line string) (n int) {
+	for n <= maxMarks {
+		at := mark.FindStringIndex(line)
+		if at == nil {
+			return n
+		}
+		line = line[at[1]:]
+		n++
+	}
+	return n
 }
 
 // printer writes blocks line by line, each behind the prefix of the quotes and lists around it.

@@ -17,6 +17,19 @@ var plainMarkup = markup{
 // Render implements Dialect.
 func (Plain) Render(markdown string) string { return plainMarkup.render(markdown) }
 
+// Guard implements Dialect. Plain text rings nobody.
+func (Plain) Guard(text string) string { return text }
+
+// Bare renders what is left of a text without any markup: as Plain does, but links and media are their labels alone.
+type Bare struct{ Plain }
+
+// Render implements Dialect.
+func (Bare) Render(markdown string) string {
+	m := plainMarkup
+	m.labels, m.link = true, func(_, label string) string { return label }
+	return m.render(markdown)
+}
+
 // plainLink shows the address behind the label, unless the label says it already.
 func plainLink(dest, label string) string {
 	if label == "" || label == dest || strings.TrimPrefix(dest, "mailto:") == label || strings.HasSuffix(dest, "://"+label) {

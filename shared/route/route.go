@@ -49,7 +49,7 @@ func (s Stored) Clone() Stored {
 
 // Cooling reports whether a wake at that time would come within the cooldown of the last one.
 func (s *State) Cooling(at time.Time, cooldown time.Duration) bool {
-	return cooldown > 0 && !s.WokenAt.IsZero() && at.Sub(s.WokenAt) < cooldown
+	return cooldown > 0 && !s.WokenAt.IsZero() && at.Sub(s.WokenAt).Abs() < cooldown
 }
 
 // Woke notes that a message of that time woke the bot, so that a reply of its own will follow.

@@ -44,3 +44,16 @@ func (d *Draft) Move(m *message.Message, t message.Transition) error {
 	d.Updated = append(d.Updated, *m)
 	return nil
 }
+
+// MakeRoom lets a quiet message in although as many wait as may: what was said last is worth more than what was said long ago, so the oldest one
+// goes, and will be no part of any turn.
+func (d *Draft) MakeRoom() error {
+	r, full := d.oldestQuiet()
+	if !full {
+		return nil
+	}
+	// Only the status of a stored message is written, and every message of an inbox is input.
+	old := message.Author{SessionID: d.ID}.UserPrompt("", "", r.At, message.Metadata{})
+	old.ID, old.Seq = MessageID(d.ID, r.Seq), r.Seq
+	return d.Move(&old, message.Withdraw)
+}

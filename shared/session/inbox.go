@@ -41,7 +41,7 @@ const (
 // as many quiet ones ride along: they are counted apart, since quiet ones never wake a turn that would drain them, and a room that only
 // talks must not keep out the prompt that does.
 func (s *Session) Receive(ref Ref, limit int) Receipt {
-	if limit <= 0 || limit > MaxInbox {
+	if limit <= 0 || limit > MaxInbox || ref.When == WhenQuiet {
 		limit = MaxInbox
 	}
 	waiting := 0
@@ -106,6 +106,25 @@ func (s *Session) drain(next bool) []Ref {
 	}
 	s.Inbox = left
 	return taken
+}
+
+// oldestQuiet takes the quiet message that waits longest out of a side of the inbox that is full.
+func (s *Session) oldestQuiet() (Ref, bool) {
+	quiet, oldest := 0, -1
+	for i, r := range s.Inbox {
+		if r.When == WhenQuiet {
+			quiet++
+			if oldest < 0 {
+				oldest = i
+			}
+		}
+	}
+	if quiet < MaxInbox {
+		return Ref{}, false
+	}
+	r := s.Inbox[oldest]
+	s.Inbox = slices.Delete(s.Inbox, oldest, oldest+1)
+	return r, true
 }
 
 // Withdraw takes a message that still waits out of the inbox and reports whether it was there. The caller moves it to interrupted in the same

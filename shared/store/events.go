@@ -53,7 +53,7 @@ func (s *Store) putAgain(ctx context.Context, r chat.Record) error {
 		if err != nil {
 			return err
 		}
-		if !old.DirectUnknown || old.SessionID != "" {
+		if !old.DirectUnknown || old.SessionID != "" || old.Outcome == chat.OutcomeRecalled {
 			return exists
 		}
 		_, lost = s.commit(ctx, func(tx *firestore.Transaction) error {

@@ -65,6 +65,9 @@ func (d *Session) Settle(ctx context.Context, decide func(*session.Draft) (route
 func (s *Store) changeWrites(c route.Change) ([]cas.Write, error) {
 	var writes []cas.Write
 	for _, e := range c.Events {
+		if err := weigh.Check("event "+e.Key, e.Record); err != nil {
+			return nil, err
+		}
 		writes = append(writes, s.eventWrite(e))
 	}
 	for _, r := range c.Fresh {
@@ -89,7 +92,7 @@ func (s *Store) eventWrite(e chat.Stored) cas.Write {
 	ref, revision := s.eventRef(e.Key), e.Revision
 	kept := map[string]bool{
 		"text": true, "direct": true, "direct_unknown": true, "pending": true, "wake_at": true, "held_until": true, "verdict": true,
-		"decision": true, "session_id": true, "seq": true, "outcome": true, "stages": true,
+		"decision": true, "session_id": true, "seq": true, "woken": true, "outcome": true, "stages": true,
 	}
 	var updates []firestore.Update
 	for _, u := range cas.Fields(e.Record) {

@@ -33,7 +33,7 @@ func TestSpaces(t *testing.T) {
 	t.Parallel()
 	env, r := open(t)
 	for range 2 { // told twice, it is one
-		if err := r.Joined(t.Context(), room); err != nil {
+		if err := r.Joined(t.Context(), room, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -62,7 +62,7 @@ func TestSpaces(t *testing.T) {
 	if len(all) != 1 || all[0].Subscription != "subscriptions/a" || all[0].State != listen.StateActive || all[0].ExpiresAt == nil {
 		t.Fatalf("after its subscription moved: %+v", all)
 	}
-	if err := r.Left(t.Context(), room); err != nil {
+	if err := r.Left(t.Context(), room, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	s = r.due(t)[0]
@@ -76,7 +76,7 @@ func TestSpaces(t *testing.T) {
 	if docs, err := env.Firestore.Collection("spaces").Documents(t.Context()).GetAll(); err != nil || len(docs) != 0 {
 		t.Errorf("a space that was left and is not heard is kept: %d, %v", len(docs), err)
 	}
-	if err := r.Left(t.Context(), room); err != nil { // nobody knows it
+	if err := r.Left(t.Context(), room, time.Now()); err != nil { // nobody knows it
 		t.Error(err)
 	}
 }
@@ -86,7 +86,7 @@ func TestStaleAndUnknownSpaces(t *testing.T) {
 	t.Parallel()
 	_, r := open(t)
 	for _, id := range []string{room, "googlechat:spaces/B"} {
-		if err := r.Joined(t.Context(), id); err != nil {
+		if err := r.Joined(t.Context(), id, time.Now()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -114,13 +114,13 @@ func TestStaleAndUnknownSpaces(t *testing.T) {
 func TestSpaceRaces(t *testing.T) {
 	t.Parallel()
 	env, r := open(t)
-	if err := r.Joined(t.Context(), room); err != nil {
+	if err := r.Joined(t.Context(), room, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			if err := r.Joined(t.Context(), room); err != nil {
+			if err := r.Joined(t.Context(), room, time.Now()); err != nil {
 				t.Error(err)
 			}
 		})
@@ -128,7 +128,7 @@ func TestSpaceRaces(t *testing.T) {
 	all.Wait()
 	unlucky := on(t, env.Instance("unlucky"), impatient{})
 	unlucky.client.Faults.Add(testenv.Fault{Method: "Commit", Times: 1, Lose: codes.Unavailable})
-	if err := unlucky.Left(t.Context(), room); err != nil {
+	if err := unlucky.Left(t.Context(), room, time.Now()); err != nil {
 		t.Error(err)
 	}
 	if got := r.due(t); len(got) != 1 || got[0].Joined {

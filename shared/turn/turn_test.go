@@ -1,7 +1,9 @@
 package turn_test
 
 import (
+	"bytes"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -122,6 +124,40 @@ func TestToolNotOffered(t *testing.T) {
 	}
 	if r := w.model.request(1); strings.Index(r, "result b") > strings.Index(r, "result a") || !strings.Contains(r, "result shell There is no tool") {
 		t.Errorf("results out of the calls' order:\n%s", r)
+	}
+}
+
+// The log names a tool that there is; a name that the model made up may be a piece of the conversation.
+func TestToolNameInLog(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, turn.Config{}, wants("b", "my password is 1234"), says("Sorry."))
+	var log bytes.Buffer
+	w.Log = slog.New(slog.NewJSONHandler(&log, nil))
+	w.conf.Tools = []string{"a"}
+	w.ask(t, "work", session.WhenNext)
+	w.mustRun(t)
+	if got := log.String(); !strings.Contains(got, `"tool":"b"`) || !strings.Contains(got, `"tool":"_OTHER"`) || strings.Contains(got, "password") {
+		t.Errorf("logged %s", got)
+	}
+}
+
+// A reply that a store would keep but a preview of is cut between two characters, and says so; nothing of it goes to the staging area.
+func TestReplyTooLong(t *testing.T) {
+	t.Parallel()
+	const room = 250 << 10
+	whole := "ab" + strings.Repeat("汉", 100_000) // room ends inside a character
+	w := newWorld(t, turn.Config{}, says(whole), says(strings.Repeat("a", room)))
+	for range 2 {
+		w.ask(t, "tell me all", session.WhenNext)
+		w.mustRun(t)
+	}
+	all := w.messages(t)
+	text, told := strings.CutSuffix(all[1].Content, "\n\n(The reply was too long: the rest of it was cut off.)")
+	if !told || !strings.HasPrefix(whole, text) || len(text) != room-2 || all[1].Metadata.StagedAs != "" {
+		t.Errorf("a reply of %d bytes that ends in %q", len(all[1].Content), all[1].Content[max(0, len(all[1].Content)-80):])
+	}
+	if len(all[3].Content) != room {
+		t.Errorf("a reply of %d bytes, want %d", len(all[3].Content), room)
 	}
 }
 

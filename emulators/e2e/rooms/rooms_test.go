@@ -283,14 +283,14 @@ func TestSubscriptionIsKept(t *testing.T) {
 	if second == nil || second.Name == first.Name {
 		t.Fatalf("not made anew: %+v", second)
 	}
-	if err := s.store.Left(t.Context(), "googlechat:"+room); err != nil {
+	if err := s.store.Left(t.Context(), "googlechat:"+room, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if sub := s.sweeps(t); sub != nil {
 		t.Errorf("left, and subscribed: %+v", sub)
 	}
 	s.chat.SetApproved(false)
-	if err := s.store.Joined(t.Context(), "googlechat:"+room); err != nil {
+	if err := s.store.Joined(t.Context(), "googlechat:"+room, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	if sub := s.sweeps(t); sub != nil {

@@ -36,6 +36,7 @@ type deployment struct {
 	clock   clock.Clock
 	config  map[string]string
 	missing bus.Topic // a topic that does not exist
+	unheard bus.Topic // a topic without a subscription
 	change  func(*pubsubpb.Subscription)
 	off     string                                    // an API that is not enabled
 	swept   time.Duration                             // since the last sweep; 0 for never
@@ -85,8 +86,12 @@ func (d *deployment) raise(t *testing.T) []string {
 		beat(t, d.env, d.swept)
 	}
 	d.env.Topic("dead-letters")
-	for _, topic := range bus.Topics() {
+	for _, topic := range append(bus.Topics(), "workspace-events", bus.TopicLifecycle) {
 		if topic == d.missing {
+			continue
+		}
+		if topic == bus.TopicLifecycle || topic == d.unheard {
+			d.env.Topic(string(topic))
 			continue
 		}
 		s := &pubsubpb.Subscription{
@@ -196,8 +201,11 @@ func TestDoctorNamesTheFault(t *testing.T) {
 		says   string
 		do     string
 	}{
-		"API not enabled":   {func(_ *testing.T, d *deployment) { d.off = "pubsub.googleapis.com" }, "APIs", "pubsub.googleapis.com", "gcloud services enable"},
-		"nothing published": {func(_ *testing.T, d *deployment) { d.config = nil }, "configuration", "none is published", "config push"},
+		"API not enabled":       {func(_ *testing.T, d *deployment) { d.off = "pubsub.googleapis.com" }, "APIs", "pubsub.googleapis.com", "gcloud services enable"},
+		"rooms cannot be heard": {func(_ *testing.T, d *deployment) { d.off = "workspaceevents.googleapis.com" }, "APIs", "workspaceevents", "gcloud services enable"},
+		"spans are dropped":     {func(_ *testing.T, d *deployment) { d.off = "cloudtrace.googleapis.com" }, "APIs", "cloudtrace", "gcloud services enable"},
+		"spans are refused":     {func(_ *testing.T, d *deployment) { d.off = "telemetry.googleapis.com" }, "APIs", "telemetry", "gcloud services enable"},
+		"nothing published":     {func(_ *testing.T, d *deployment) { d.config = nil }, "configuration", "none is published", "config push"},
 		"wrong configuration": {func(_ *testing.T, d *deployment) {
 			d.config = map[string]string{"kesoku.yaml": "chat:\n  locale: fr\n"}
 		},
@@ -206,7 +214,10 @@ func TestDoctorNamesTheFault(t *testing.T) {
 			d.config = map[string]string{"kesoku.yaml": "chat:\n  model: acme:large\n"}
 		},
 			"configuration", "acme:large", "chat.model"},
-		"topic missing": {func(_ *testing.T, d *deployment) { d.missing = bus.TopicDeliveries }, "topics", "deliveries does not exist", "terraform"},
+		"topic missing":             {func(_ *testing.T, d *deployment) { d.missing = bus.TopicDeliveries }, "topics", "deliveries does not exist", "terraform"},
+		"rooms' topic missing":      {func(_ *testing.T, d *deployment) { d.missing = "workspace-events" }, "topics", "workspace-events does not exist", "terraform"},
+		"other systems' topic gone": {func(_ *testing.T, d *deployment) { d.missing = bus.TopicLifecycle }, "topics", "lifecycle does not exist", "terraform"},
+		"rooms are not pushed":      {func(_ *testing.T, d *deployment) { d.unheard = "workspace-events" }, "subscriptions", "nobody listens to topic workspace-events", "terraform"},
 		"short ack deadline": {func(_ *testing.T, d *deployment) {
 			d.change = func(s *pubsubpb.Subscription) { s.AckDeadlineSeconds = 60 }
 		},
@@ -270,6 +281,16 @@ func TestDoctorNamesTheFault(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Vertex AI is needed where no key's secret is named, and only there.
+func TestDoctorAsksForVertexAIWithoutAKey(t *testing.T) {
+	t.Parallel()
+	d := newDeployment(t)
+	d.off = "aiplatform.googleapis.com"
+	args := d.raise(t)
+	kesokuAt(t, d.env, d.clock, "", args...).want(t, 0)
+	kesokuAt(t, d.env, d.clock, "", append(args, "--secret=")...).want(t, 1, "not enabled: aiplatform.googleapis.com", "not well: 1 step")
 }
 
 // ahead is a clock that is off.

@@ -41,13 +41,19 @@ type Database interface {
 	Swept(ctx context.Context) (time.Time, error)
 }
 
-// Store is what the functions themselves ask of Firestore: each of these queries needs an index, and the configuration.
-type Store interface {
-	Config(ctx context.Context) (files map[string]string, revision int64, err error)
+// Queries are those of the functions' own that need a composite index.
+type Queries interface {
 	DueSessions(ctx context.Context, now time.Time, limit int) ([]session.Session, error)
 	SessionsOf(ctx context.Context, channelID string, limit int) ([]session.Session, error)
 	DueEvents(ctx context.Context, now time.Time, limit int) ([]chat.Stored, error)
 	PendingEvents(ctx context.Context, routeID string, limit int) ([]chat.Stored, error)
+	RecentEvents(ctx context.Context, routeID string, before time.Time, limit int) ([]chat.Stored, error)
+}
+
+// Store is what the functions themselves ask of Firestore.
+type Store interface {
+	Queries
+	Config(ctx context.Context) (files map[string]string, revision int64, err error)
 }
 
 // Topics is what is examined of Pub/Sub.

@@ -67,8 +67,17 @@ func authed(ctx context.Context, scope string) (*http.Client, error) {
 	return client, nil
 }
 
-// apis lists those that a deployment lives on.
-var apis = []string{"chat", "cloudfunctions", "cloudscheduler", "firestore", "pubsub", "run", "secretmanager", "storage"}
+// apisInUse lists those that a deployment lives on, at work; what only deploying needs is missed by whoever deploys. Spans go to telemetry, which
+// drops them without cloudtrace. Models are asked by Vertex AI where there is no secret, and so no key.
+func (e *examination) apisInUse() []string {
+	used := []string{
+		"chat", "cloudfunctions", "cloudscheduler", "cloudtrace", "firestore", "pubsub", "run", "secretmanager", "storage", "telemetry", "workspaceevents",
+	}
+	if len(e.Secrets) == 0 {
+		used = append(used, "aiplatform")
+	}
+	return used
+}
 
 func (e *examination) apis(ctx context.Context) Finding {
 	if e.Local && e.ServicesEndpoint == "" {
@@ -79,8 +88,9 @@ func (e *examination) apis(ctx context.Context) Finding {
 		return ill(err.Error(), "this is a fault of the command itself: report it")
 	}
 	parent := "projects/" + e.Project
-	names := make([]string, len(apis))
-	for i, api := range apis {
+	used := e.apisInUse()
+	names := make([]string, len(used))
+	for i, api := range used {
 		names[i] = parent + "/services/" + api + ".googleapis.com"
 	}
 	got, err := service.Services.BatchGet(parent).Names(names...).Context(ctx).Do()

@@ -40,20 +40,44 @@ func (e *examination) database(ctx context.Context) Finding {
 	}
 }
 
+// query is one that fails without its index.
+type query struct {
+	index string
+	run   func(ctx context.Context, q Queries, now time.Time) error
+}
+
+// queries has one for every index of infra/firestore/firestore.indexes.json.
+func queries() []query {
+	const nowhere = "doctor:none"
+	return []query{
+		{"sessions (wake_shard, wake_at)", func(ctx context.Context, q Queries, now time.Time) error {
+			_, err := q.DueSessions(ctx, now, 1)
+			return err
+		}},
+		{"events (wake_shard, wake_at)", func(ctx context.Context, q Queries, now time.Time) error {
+			_, err := q.DueEvents(ctx, now, 1)
+			return err
+		}},
+		{"events (route_id, pending, at)", func(ctx context.Context, q Queries, _ time.Time) error {
+			_, err := q.PendingEvents(ctx, nowhere, 1)
+			return err
+		}},
+		{"events (route_id, at descending)", func(ctx context.Context, q Queries, now time.Time) error {
+			_, err := q.RecentEvents(ctx, nowhere, now, 1)
+			return err
+		}},
+		{"sessions (channel_id, created_at descending)", func(ctx context.Context, q Queries, _ time.Time) error {
+			_, err := q.SessionsOf(ctx, "none", 1)
+			return err
+		}},
+	}
+}
+
 // indexes runs each query that needs a composite one. An emulator needs none and takes them all.
 func (e *examination) indexes(ctx context.Context) Finding {
 	now := e.Clock.Now()
-	queries := []struct {
-		index string
-		run   func() error
-	}{
-		{"sessions (wake_shard, wake_at)", func() error { _, err := e.parts.Store.DueSessions(ctx, now, 1); return err }},
-		{"events (wake_shard, wake_at)", func() error { _, err := e.parts.Store.DueEvents(ctx, now, 1); return err }},
-		{"events (route_id, pending, at)", func() error { _, err := e.parts.Store.PendingEvents(ctx, "doctor:none", 1); return err }},
-		{"sessions (channel_id, created_at descending)", func() error { _, err := e.parts.Store.SessionsOf(ctx, "none", 1); return err }},
-	}
-	for _, q := range queries {
-		err := q.run()
+	for _, q := range queries() {
+		err := q.run(ctx, e.parts.Store, now)
 		switch status.Code(err) {
 		case codes.OK:
 		case codes.FailedPrecondition:
@@ -62,7 +86,7 @@ func (e *examination) indexes(ctx context.Context) Finding {
 			return ill("the query on "+q.index+" fails: "+err.Error(), "see what the Firestore step says")
 		}
 	}
-	return well("%d queries run", len(queries))
+	return well("%d queries run", len(queries()))
 }
 
 func (e *examination) configuration(ctx context.Context) Finding {
@@ -86,8 +110,15 @@ func (e *examination) configuration(ctx context.Context) Finding {
 
 const terraform = "run terraform apply"
 
+// workspaceEvents is the topic to which Google Chat publishes what heard rooms say; its subscription pushes to the webhook.
+const workspaceEvents bus.Topic = "workspace-events"
+
+// read lists the topics that a function of ours must be pushed from.
+func read() []bus.Topic { return append(bus.Topics(), workspaceEvents) }
+
 func (e *examination) topics(ctx context.Context) Finding {
-	for _, t := range bus.Topics() {
+	all := append(read(), bus.TopicLifecycle) // which may have no subscription: it is for other systems
+	for _, t := range all {
 		there, err := e.parts.Topics.Topic(ctx, string(t))
 		switch {
 		case err != nil:
@@ -96,7 +127,7 @@ func (e *examination) topics(ctx context.Context) Finding {
 			return ill("topic "+string(t)+" does not exist", terraform)
 		}
 	}
-	return well("%d exist", len(bus.Topics()))
+	return well("%d exist", len(all))
 }
 
 func pubsubIll(err error) Finding {
@@ -108,7 +139,7 @@ func pubsubIll(err error) Finding {
 
 func (e *examination) subscriptions(ctx context.Context) Finding {
 	n := 0
-	for _, t := range bus.Topics() {
+	for _, t := range read() {
 		if there, err := e.parts.Topics.Topic(ctx, string(t)); err == nil && !there {
 			continue // the step before says so
 		}
@@ -120,7 +151,7 @@ func (e *examination) subscriptions(ctx context.Context) Finding {
 			return ill("nobody listens to topic "+string(t)+": it has no subscription", terraform)
 		}
 		for i := range all {
-			if fault := judge(&all[i], e.Local); fault != "" {
+			if fault := judge(&all[i], deadlineOf(t), e.Local); fault != "" {
 				return ill("subscription "+path.Base(all[i].Name)+" of "+string(t)+": "+fault, terraform)
 			}
 			if there, err := e.parts.Topics.Topic(ctx, all[i].DeadLetterTopic); err != nil || !there {
@@ -134,19 +165,28 @@ func (e *examination) subscriptions(ctx context.Context) Finding {
 
 // What a subscription must have, so that waiting out a lease never makes a dead letter of a wake-up.
 const (
-	ackDeadline = 600 * time.Second
-	minBackoff  = 10 * time.Second
-	maxBackoff  = 600 * time.Second
-	maxAttempts = 20
+	ackDeadline  = 600 * time.Second
+	hookDeadline = 60 * time.Second // twice the webhook's own timeout; it holds no lease
+	minBackoff   = 10 * time.Second
+	maxBackoff   = 600 * time.Second
+	maxAttempts  = 20
 )
 
+// deadlineOf is how long a push from the topic must at least be waited for.
+func deadlineOf(t bus.Topic) time.Duration {
+	if t == workspaceEvents {
+		return hookDeadline
+	}
+	return ackDeadline
+}
+
 // judge says what is wrong with a subscription; empty if nothing is. On the local stack a bridge pulls, and has the back-off.
-func judge(s *topology.Subscription, local bool) string {
+func judge(s *topology.Subscription, deadline time.Duration, local bool) string {
 	switch {
 	case s.Detached:
 		return "it is detached from its topic, so nothing arrives"
-	case s.AckDeadline != ackDeadline:
-		return fmt.Sprintf("its ack deadline is %s, not %s: slow turns would run twice at once", s.AckDeadline, ackDeadline)
+	case s.AckDeadline < deadline:
+		return fmt.Sprintf("its ack deadline is %s, not %s: what is slow would run twice at once", s.AckDeadline, deadline)
 	case s.DeadLetterTopic == "":
 		return "it has no dead-letter topic: what always fails would come back for ever"
 	case s.MaxAttempts != maxAttempts:

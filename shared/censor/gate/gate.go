@@ -58,8 +58,8 @@ func Rules(c config.Censor) censor.Rules {
 }
 
 // Check judges a text. Each hit is a span censor:<action>; a hit that flags or blocks is also a warning in the log, which tells the rule and never the
-// text. An error is no verdict: the text must not go on.
-func (g *Gate) Check(ctx context.Context, rules config.Censor, d censor.Direction, text string) (censor.Result, error) {
+// text. An error is no verdict: the text must not go on. Readings are other forms of the same text, in which only words are looked for.
+func (g *Gate) Check(ctx context.Context, rules config.Censor, d censor.Direction, text string, readings ...string) (censor.Result, error) {
 	if len(rules.BlockWords)+len(rules.FlagWords)+len(rules.ReplaceRules)+len(g.matchers) == 0 {
 		return censor.Result{Text: text}, nil
 	}
@@ -67,7 +67,7 @@ func (g *Gate) Check(ctx context.Context, rules config.Censor, d censor.Directio
 	if err != nil {
 		return censor.Result{}, err
 	}
-	res, err := c.Check(ctx, d, text)
+	res, err := c.Check(ctx, d, text, readings...)
 	if err != nil {
 		return censor.Result{}, err
 	}

@@ -64,6 +64,27 @@ func TestHitsAreTraced(t *testing.T) {
 	}
 }
 
+// P11: a word that only another reading of a text has counts as in the text itself, and once; patterns are for the text alone.
+func TestReadings(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	g, err := gate.New(slog.New(slog.NewJSONHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := config.Censor{
+		BlockWords: []string{"secret"}, FlagWords: []string{"careful"}, ReplaceRules: []config.Replace{{Pattern: "x", Replacement: "y"}},
+	}
+	if res, err := g.Check(t.Context(), rules, censor.Outbound, "sec`ret` x", "secret x"); err != nil || !res.Blocked || res.Text != "" {
+		t.Errorf("%+v, %v", res, err)
+	}
+	log.Reset()
+	res, err := g.Check(t.Context(), rules, censor.Outbound, "careful `x`", "careful x xx", "careful")
+	if err != nil || res.Blocked || res.Text != "careful `y`" || len(res.Hits) != 2 || strings.Count(log.String(), `"level":"WARN"`) != 1 {
+		t.Errorf("%+v, %v, logged %s", res, err, log.String())
+	}
+}
+
 // P11: a route's rules are its own, and rules that change hold from the next text on.
 func TestRulesByRoute(t *testing.T) {
 	t.Parallel()

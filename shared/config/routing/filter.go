@@ -87,11 +87,23 @@ func (p Filter) Holds(f Facts, custom Predicates) bool {
 	case kindOr:
 		return slices.ContainsFunc(p.operands, holds)
 	case kindCustom:
-		ask := custom[p.id]
-		return ask != nil && ask(p.args, f)
+		return asked(custom[p.id], p.args, f)
 	default:
 		return false
 	}
+}
+
+// asked is what a custom predicate says. One that nobody registered, or that panics, does not hold: a bad predicate must not hold up a route.
+func asked(ask func(map[string]any, Facts) bool, args map[string]any, f Facts) (holds bool) {
+	if ask == nil {
+		return false
+	}
+	defer func() {
+		if recover() != nil {
+			holds = false
+		}
+	}()
+	return ask(args, f)
 }
 
 func (p Filter) contentHolds(text string) bool {

@@ -166,9 +166,10 @@ func (k *checker) censor(c *Censor) {
 			k.wrong(at+"pattern", "pattern and replacement may have %d bytes each", maxPattern)
 			continue
 		}
-		if _, err := censor.New(censor.Rules{Replace: []censor.Replace{{Pattern: r.Pattern, Replacement: r.Replacement}}}); err != nil {
+		_, err := censor.New(censor.Rules{Replace: []censor.Replace{{Pattern: r.Pattern, Replacement: r.Replacement}}})
+		if err != nil {
 			k.wrong(at+"pattern", "%v", err)
-		} else if regexp.MustCompile("(?i:" + r.Pattern + ")").MatchString("") {
+		} else if p, err := regexp.Compile("(?i)" + r.Pattern); err != nil || p.MatchString("") {
 			k.wrong(at+"pattern", "%.60q matches where there is nothing, write one that needs a character", r.Pattern)
 		}
 	}

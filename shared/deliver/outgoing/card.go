@@ -92,6 +92,7 @@ func (t Turn) state() render.State {
 
 // Bounds of a step's texts, in runes: a card is a glance, the record has the whole.
 const (
+	maxName    = 64
 	maxThought = 1200
 	maxArgs    = 300
 	maxResult  = 240
@@ -132,11 +133,15 @@ func (v *View) steps(ctx context.Context, steps []message.Message, live bool, t 
 
 // tool shows a call with its result, if it has ended.
 func (v *View) tool(ctx context.Context, call, result message.Message, ended, running bool, t locale.Texts) (render.Step, error) {
-	s := render.Step{Kind: render.StepTool, State: render.StateRunning, Title: call.Metadata.ToolName}
+	title, err := v.line(ctx, call.Metadata.ToolName, maxName, t) // the model may have made it up
+	if err != nil {
+		return render.Step{}, err
+	}
+	s := render.Step{Kind: render.StepTool, State: render.StateRunning, Title: title}
 	detail, line := v.Registry.Display(compose.ToolCall{
 		Name: call.Metadata.ToolName, Arguments: string(call.Metadata.ToolArguments), Result: result.Metadata.ToolResult,
 	})
-	detail, err := v.line(ctx, detail, maxArgs, t)
+	detail, err = v.line(ctx, detail, maxArgs, t)
 	if err != nil {
 		return render.Step{}, err
 	}

@@ -42,7 +42,7 @@ func (r Rule) Decide(e *chat.Event, a config.Activation) chat.Decision {
 		return verdict(chat.EffectWake, priorityAddressed, "at")
 	case e.QuoteMe && a.AllowQuoteReply:
 		return verdict(chat.EffectWake, priorityAddressed, "quote")
-	case named(e.Text, a):
+	case Named(e.Text, a):
 		return verdict(chat.EffectWake, priorityAddressed, "nickname")
 	case a.RandomReplyFrequency > 0 && r.Draw() < a.RandomReplyFrequency:
 		return verdict(chat.EffectWake, 0, "random")
@@ -51,8 +51,8 @@ func (r Rule) Decide(e *chat.Event, a config.Activation) chat.Decision {
 	}
 }
 
-// named reports whether the text begins with a nickname, or contains one where the route allows that. Case does not matter.
-func named(text string, a config.Activation) bool {
+// Named reports whether the text begins with a nickname, or contains one where the route allows that. Case does not matter.
+func Named(text string, a config.Activation) bool {
 	text = strings.ToLower(strings.TrimSpace(text))
 	for _, n := range a.Nicknames {
 		n = strings.ToLower(strings.TrimSpace(n))

@@ -22,7 +22,7 @@ func Control(ctx context.Context, b *flow.Burst) error {
 	case chat.KindJoined:
 		return joined(ctx, b, m)
 	case chat.KindLeft:
-		if err := b.Spaces.Left(ctx, m.Event.RouteID); err != nil {
+		if err := b.Spaces.Left(ctx, m.Event.RouteID, m.Event.At); err != nil {
 			return err
 		}
 	case chat.KindAction:
@@ -42,7 +42,7 @@ func Control(ctx context.Context, b *flow.Burst) error {
 
 // joined notes that the app is in a channel and greets who is there.
 func joined(ctx context.Context, b *flow.Burst, m *flow.Message) error {
-	if err := b.Spaces.Joined(ctx, m.Event.RouteID); err != nil {
+	if err := b.Spaces.Joined(ctx, m.Event.RouteID, m.Event.At); err != nil {
 		return err
 	}
 	if err := decide.Engine(ctx, b); err != nil || !m.Live() {

@@ -50,19 +50,26 @@ func deleted(ctx context.Context, b *flow.Burst, m *flow.Message) error {
 // change that leaves the text as it was, as when a link gets its preview, is none (case B29).
 func edited(ctx context.Context, b *flow.Burst, m *flow.Message) error {
 	target, err := target(ctx, b, m)
-	switch {
-	case err != nil && !errors.Is(err, errs.ErrNotFound):
+	if err != nil && !errors.Is(err, errs.ErrNotFound) {
 		return err
-	case err != nil, target.Text == m.Event.Text, m.Event.Text == "", target.Outcome == flow.OutcomeRecalled:
+	}
+	text, passes := m.Event.Text, true
+	if err == nil && (!target.Pending || target.HeldUntil != nil) { // what is not decided on yet goes through the stages with its new text
+		var cleared error
+		if text, passes, cleared = b.Cleared(ctx, m.Event.Event, m.Route.Censor); cleared != nil {
+			return cleared
+		}
+	}
+	if err != nil || !passes || target.Text == text || text == "" || target.Outcome == flow.OutcomeRecalled {
 		m.Drop(flow.OutcomeIgnored)
 		return b.End(ctx)
 	}
-	target.Text = m.Event.Text
+	target.Text = text
 	if target.Pending {
 		return together(ctx, b, m, flow.OutcomeNoted, target)
 	}
 	return note(ctx, b, m, target, func(_ *session.Draft, _ *chat.Stored, was message.Message) (string, error) {
-		return fmt.Sprintf("%s changed the message that began with: %q\nIt now says: %s", was.Sender, excerpt(was.Content, maxExcerpt), excerpt(m.Event.Text, maxEdited)), nil
+		return fmt.Sprintf("%s changed the message that began with: %q\nIt now says: %s", was.Sender, excerpt(was.Content, maxExcerpt), excerpt(text, maxEdited)), nil
 	})
 }
 
@@ -130,6 +137,9 @@ func note(ctx context.Context, b *flow.Burst, m *flow.Message, target chat.Store
 
 // inform puts a quiet message about the event into the inbox; false means that there is no room.
 func inform(b *flow.Burst, d *session.Draft, m *flow.Message, text string) bool {
+	if d.MakeRoom() != nil {
+		return false
+	}
 	ref := session.Ref{Key: m.Event.Key, When: session.WhenQuiet, ThreadID: m.Event.ThreadID, At: m.Event.At}
 	if d.Receive(ref, session.MaxInbox) != session.ReceiptAccepted {
 		return false

@@ -21,6 +21,9 @@ const (
 	byJudge    = "judge"
 )
 
+// Deciders lists the deciders that there are, in the order in which they are asked.
+func Deciders() []string { return []string{byRule, byActivity, byJudge} }
+
 // Activate asks the deciders that the route uses about each message (P4). A message whose decision was held needs none. What joined a burst
 // that wakes is answered with it, unless it is nobody's business.
 func Activate(ctx context.Context, b *flow.Burst) error {
@@ -34,13 +37,16 @@ func Activate(ctx context.Context, b *flow.Burst) error {
 	}
 	waker := b.Waker()
 	for _, m := range b.Messages {
+		if m.Live() && waker == nil && m.Decision.Reason == flow.ReasonMerged {
+			m.Decision.Effect = chat.EffectObserve // what it was to be answered with is gone
+		}
 		switch {
 		case !m.Live():
 		case m.Decision.Effect == chat.EffectWake:
 			m.Decision.Busy = m.Route.Route.Observe.MidTurn
 		case waker != nil && mayJoin(m.Decision):
 			m.Decision = chat.Decision{
-				Effect: chat.EffectWake, Priority: m.Decision.Priority, Reason: "merged", By: waker.Decision.By, Busy: waker.Route.Route.Observe.MidTurn,
+				Effect: chat.EffectWake, Priority: m.Decision.Priority, Reason: flow.ReasonMerged, By: waker.Decision.By, Busy: waker.Route.Route.Observe.MidTurn,
 				Urge: m.Decision.Urge, Threshold: m.Decision.Threshold,
 			}
 		case m.Decision.Effect != chat.EffectObserve || m.Route.Route.Observe.Mode != "quiet":
@@ -81,6 +87,9 @@ func decide(ctx context.Context, b *flow.Burst, m *flow.Message) error {
 			memory.Replied(e.Sender.ID, e.At)
 		}
 	}
+	if e.Sender.Self && m.Decision.Effect == chat.EffectWake {
+		m.Decision = chat.Decision{Effect: chat.EffectIgnore, Reason: "self", By: byRule} // whatever is configured: nobody answers himself (P18)
+	}
 	if m.Decision.Effect == chat.EffectWake && memory != nil {
 		memory.Woke(e.At)
 		b.Changed = true
@@ -107,7 +116,7 @@ func ask(ctx context.Context, b *flow.Burst, m *flow.Message, memory *route.Stor
 			verdicts = append(verdicts, d)
 		}
 	}
-	if slices.Contains(a.Use, byJudge) && !slices.ContainsFunc(verdicts, wakes) && mayAsk(verdicts) {
+	if slices.Contains(a.Use, byJudge) && !e.Sender.Self && mayAsk(verdicts) {
 		d, err := judged(ctx, b, m, memory)
 		if err != nil {
 			return nil, err
@@ -129,9 +138,15 @@ func ask(ctx context.Context, b *flow.Burst, m *flow.Message, memory *route.Stor
 
 func wakes(d chat.Decision) bool { return d.Effect == chat.EffectWake }
 
-// mayAsk reports whether the rules leave the message to the judge: one that they refuse, or that wakes nobody for its cooldown, is not put to it.
+// mayAsk reports whether a message may be put to the judge: not if it wakes anyway by more than the judge could say, nor if the rules refuse it or
+// let it pass for its cooldown.
 func mayAsk(verdicts []chat.Decision) bool {
-	return !slices.ContainsFunc(verdicts, func(d chat.Decision) bool { return d.By == byRule && d.Reason != activation.ReasonNone })
+	return !slices.ContainsFunc(verdicts, func(d chat.Decision) bool {
+		if wakes(d) {
+			return d.Priority >= priorityJudged
+		}
+		return d.By == byRule && d.Reason != activation.ReasonNone
+	})
 }
 
 // cooled is a rule's verdict after the cooldown (P6): a wake within it is only observed.

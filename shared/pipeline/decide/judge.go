@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"kesoku.dev/shared/censor"
 	"kesoku.dev/shared/chat"
 	"kesoku.dev/shared/config"
 	"kesoku.dev/shared/pipeline/flow"
@@ -41,6 +42,11 @@ func judged(ctx context.Context, b *flow.Burst, m *flow.Message, memory *route.S
 	return d, nil
 }
 
+// withheld reports whether a message that came to that is for no model's eyes.
+func withheld(outcome string) bool {
+	return outcome == flow.OutcomeRecalled || outcome == flow.OutcomeVetoed || outcome == flow.OutcomeBlocked
+}
+
 func limits(j config.Judge) route.Limits {
 	return route.Limits{DailyBudget: j.DailyBudget, MinInterval: j.MinInterval.Duration(), Concurrency: j.Concurrency}
 }
@@ -54,7 +60,7 @@ func question(ctx context.Context, b *flow.Burst, m *flow.Message, settings conf
 	if !memory.Judge.Ask(b.Clock.Now(), until, limits(settings)) {
 		return flow.ErrAgain // somebody spent it meanwhile
 	}
-	asked := m.Event
+	asked := m.AsRead // without what stages have made of it: they run again
 	asked.Verdict = &chat.Verdict{Holder: b.NewID(), Until: until}
 	err = b.Events.Commit(ctx, route.Change{Events: []chat.Stored{asked}, Route: &memory})
 	if err != nil && !claimed(ctx, b, &asked) {
@@ -92,7 +98,14 @@ func shown(ctx context.Context, b *flow.Burst, m *flow.Message, window int) (jud
 	}
 	q := judge.Question{Names: m.Route.Route.Activation.Nicknames}
 	for _, e := range append(earlier, m.Event) {
-		if e.Kind == chat.KindMessage && e.Outcome != flow.OutcomeRecalled && (e.Key != m.Event.Key || e.Revision.Equal(m.Event.Revision)) {
+		if e.Kind != chat.KindMessage || withheld(e.Outcome) || (e.Key == m.Event.Key && !e.Revision.Equal(m.Event.Revision)) {
+			continue
+		}
+		clean, err := b.Censor.Check(ctx, m.Route.Censor, censor.Inbound, e.Text)
+		if err != nil {
+			return judge.Question{}, err
+		}
+		if e.Text = clean.Text; !clean.Blocked {
 			q.Lines = append(q.Lines, judge.Line{Sender: e.Sender.Name, Bot: e.Sender.Self, At: e.At.UTC().Format(time.TimeOnly), Text: e.Text})
 		}
 	}
@@ -107,8 +120,10 @@ const maxTries = 10
 func answered(ctx context.Context, b *flow.Burst, key string, v chat.Verdict) error {
 	var lost error
 	for i := range maxTries {
-		if err := b.Wait(ctx, time.Duration(i)*20*time.Millisecond); err != nil {
-			return err
+		if i > 0 {
+			if err := b.Wait(ctx, time.Duration(i)*20*time.Millisecond); err != nil {
+				return err
+			}
 		}
 		e, err := b.Events.Event(ctx, key)
 		if err != nil {

@@ -1,12 +1,14 @@
 package flow
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"kesoku.dev/shared/bus"
 	"kesoku.dev/shared/chat"
 	"kesoku.dev/shared/config"
 	"kesoku.dev/shared/errs"
@@ -43,10 +45,14 @@ type Burst struct {
 	Earlier []chat.Record // events to be stored with the burst: what was said before, or will not be said any more
 	Staged  bool          // attachments lie in the staging area of that session
 	Settled bool
+	Notices []Notice
 
 	stage string // that runs
 	began time.Time
 }
+
+// Notice is something that people are told along with the burst's commit.
+type Notice struct{ ThreadID, Text string }
 
 // Waits reports whether the burst takes further messages: the route settles bursts, or a decision is held.
 func (b *Burst) Waits() bool {
@@ -72,7 +78,7 @@ func (b *Burst) ClosesAt() (until time.Time) {
 	for _, m := range b.Messages {
 		switch {
 		case m.Event.HeldUntil == nil:
-			if e := &m.Event; !settles && (e.AtMe || e.QuoteMe || e.Direct) {
+			if !settles && m.addresses() {
 				return time.Time{}
 			}
 		case m.Decision.Settle:
@@ -114,11 +120,11 @@ func (b *Burst) First() *Message {
 	return nil
 }
 
-// Waker is the message whose decision to wake has the highest priority, the first of several, or nil.
+// Waker is the message whose decision to wake has the highest priority, the first of several, or nil. What only goes along with another is none.
 func (b *Burst) Waker() *Message {
 	var best *Message
 	for _, m := range b.Messages {
-		if m.Live() && m.Decision.Effect == chat.EffectWake && (best == nil || m.Decision.Priority > best.Decision.Priority) {
+		if m.Live() && m.Wakes() && (best == nil || m.Decision.Priority > best.Decision.Priority) {
 			best = m
 		}
 	}
@@ -191,6 +197,15 @@ func (b *Burst) Commit(ctx context.Context, decide func(*session.Draft) ([]chat.
 		if err != nil {
 			return route.Change{}, err
 		}
+		for i := range all {
+			if all[i].SessionID == "" {
+				all[i].Woken = d.ID
+			}
+		}
+		for _, n := range b.Notices {
+			author := message.Author{ChatbotID: d.ChatbotID, ChannelID: d.ChannelID, Now: b.Clock.Now()}
+			d.Create(author.Notification(message.Spot{ThreadID: n.ThreadID}, n.Text))
+		}
 		events = all
 		return b.Change(all...), nil
 	})
@@ -201,7 +216,17 @@ func (b *Burst) Commit(ctx context.Context, decide func(*session.Draft) ([]chat.
 		m.Event = events[i]
 	}
 	b.Close(ctx)
+	if len(b.Notices) > 0 {
+		if err := b.Bus.Publish(ctx, bus.TopicDeliveries, bus.Wake{Session: b.woken()}); err != nil {
+			return err
+		}
+	}
 	return b.wake(ctx)
+}
+
+// woken is the session that the burst was settled with.
+func (b *Burst) woken() string {
+	return cmp.Or(b.Messages[0].Event.SessionID, b.Messages[0].Event.Woken)
 }
 
 // wake publishes once for the whole burst.
@@ -279,6 +304,6 @@ func (b *Burst) Load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.Session, b.Fresh = s.ID, s.Seq == 0
+	b.Session, b.Fresh = s.ID, s.Turns == 0 && len(s.Inbox) == 0
 	return nil
 }

@@ -67,8 +67,8 @@ type Channels interface {
 
 // Spaces keeps which channels the app is in.
 type Spaces interface {
-	Joined(ctx context.Context, routeID string) error
-	Left(ctx context.Context, routeID string) error
+	Joined(ctx context.Context, routeID string, at time.Time) error
+	Left(ctx context.Context, routeID string, at time.Time) error
 }
 
 // Judge asks a small model whether to speak.
@@ -78,7 +78,7 @@ type Judge interface {
 
 // Censor judges texts by a route's rules.
 type Censor interface {
-	Check(ctx context.Context, rules config.Censor, d censor.Direction, text string) (censor.Result, error)
+	Check(ctx context.Context, rules config.Censor, d censor.Direction, text string, readings ...string) (censor.Result, error)
 }
 
 // Deps is what the pipeline works with. Nothing may be nil.

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"kesoku.dev/shared/bus"
+	"kesoku.dev/shared/censor"
 	"kesoku.dev/shared/chat"
+	"kesoku.dev/shared/config"
 	"kesoku.dev/shared/errs"
 )
 
@@ -32,4 +34,15 @@ func (d *Deps) Announce(ctx context.Context, outcome, sessionID string, decided 
 	default:
 		return nil
 	}
+}
+
+// Cleared is the text of a message that goes another way than through the stages, as the listeners and the route's censor leave it; passes is false
+// if one of them stops it.
+func (d *Deps) Cleared(ctx context.Context, e chat.Event, rules config.Censor) (text string, passes bool, err error) {
+	after, passes, err := d.Hooks.BeforeReceive(ctx, e)
+	if err != nil || !passes {
+		return "", false, err
+	}
+	clean, err := d.Censor.Check(ctx, rules, censor.Inbound, after.Text)
+	return clean.Text, err == nil && !clean.Blocked, err
 }

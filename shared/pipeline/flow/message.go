@@ -7,6 +7,7 @@ import (
 
 	"kesoku.dev/shared/chat"
 	"kesoku.dev/shared/config"
+	"kesoku.dev/shared/pipeline/activation"
 )
 
 // Outcomes of an event, one word for operators.
@@ -21,14 +22,15 @@ const (
 	OutcomeWelcomed     = "welcomed"
 	OutcomeBackfilled   = "backfilled"
 	OutcomeStopped      = "stopped"
-	OutcomeTooLate      = "too_late" // the turn to stop was over
-	OutcomeRecalled     = "recalled" // taken back before it was answered
-	OutcomeNoted        = "noted"    // an edit or a recall that the history now tells of
+	OutcomeTooLate      = "too_late"           // the turn to stop was over
+	OutcomeRecalled     = chat.OutcomeRecalled // taken back before it was answered
+	OutcomeNoted        = "noted"              // an edit or a recall that the history now tells of
 	OutcomeFailed       = "failed"
 )
 
 // Message is one event on its way.
 type Message struct {
+	AsRead   chat.Stored // before any stage
 	Event    chat.Stored
 	Route    config.Resolved
 	Decision chat.Decision
@@ -48,4 +50,18 @@ func (m *Message) Settled(outcome, sessionID string) chat.Stored {
 	e := m.Event
 	e.Settle(m.Decision, outcome, sessionID)
 	return e
+}
+
+// ReasonMerged is the reason of a message that is answered along with another one of its burst.
+const ReasonMerged = "merged"
+
+// Wakes reports whether the message itself wakes the bot, rather than going along with one that does.
+func (m *Message) Wakes() bool {
+	return m.Decision.Effect == chat.EffectWake && m.Decision.Reason != ReasonMerged
+}
+
+// addresses reports whether the message speaks to the bot, as far as that shows without deciding.
+func (m *Message) addresses() bool {
+	e := &m.Event
+	return e.AtMe || e.QuoteMe || e.Direct || activation.Named(e.Text, m.Route.Route.Activation)
 }

@@ -17,7 +17,11 @@ func Accept(ctx context.Context, b *flow.Burst) error {
 	return b.Commit(ctx, func(d *session.Draft) ([]chat.Stored, error) {
 		waker := b.Waker()
 		for i := range b.Earlier {
-			if receive(d, &b.Earlier[i], session.WhenQuiet, session.MaxInbox) == session.ReceiptAccepted {
+			receipt, err := receive(d, &b.Earlier[i], session.WhenQuiet, session.MaxInbox)
+			if err != nil {
+				return nil, err
+			}
+			if receipt == session.ReceiptAccepted {
 				b.Earlier[i].SessionID = d.ID
 			}
 		}
@@ -25,7 +29,10 @@ func Accept(ctx context.Context, b *flow.Burst) error {
 		for _, m := range b.Messages {
 			outcome := m.Outcome
 			if m.Live() {
-				outcome = take(d, m)
+				var err error
+				if outcome, err = take(d, m); err != nil {
+					return nil, err
+				}
 			}
 			at := ""
 			if outcome == flow.OutcomeAccepted {
@@ -41,24 +48,32 @@ func Accept(ctx context.Context, b *flow.Burst) error {
 }
 
 // take puts a message on its way into the inbox and returns what became of it.
-func take(d *session.Draft, m *flow.Message) string {
+func take(d *session.Draft, m *flow.Message) (string, error) {
 	limit := m.Route.Route.MaxPendingPerRoute
-	switch receive(d, &m.Event.Record, when(m), limit) {
-	case session.ReceiptFull:
+	receipt, err := receive(d, &m.Event.Record, when(m), limit)
+	switch {
+	case err != nil:
+		return "", err
+	case receipt == session.ReceiptFull:
 		m.Log.Warn("message dropped: the route's inbox is full", "limit", limit)
-		return flow.OutcomeFull
-	case session.ReceiptDuplicate:
-		return flow.OutcomeDuplicate
+		return flow.OutcomeFull, nil
+	case receipt == session.ReceiptDuplicate:
+		return flow.OutcomeDuplicate, nil
 	default:
-		return flow.OutcomeAccepted
+		return flow.OutcomeAccepted, nil
 	}
 }
 
-// receive puts an event's message into the inbox and stores it.
-func receive(d *session.Draft, e *chat.Record, when session.When, limit int) session.Receipt {
+// receive puts an event's message into the inbox and stores it. Of quiet ones the oldest gives way.
+func receive(d *session.Draft, e *chat.Record, when session.When, limit int) (session.Receipt, error) {
+	if when == session.WhenQuiet {
+		if err := d.MakeRoom(); err != nil {
+			return session.ReceiptFull, err
+		}
+	}
 	receipt := d.Receive(session.Ref{Key: e.Key, When: when, ThreadID: e.ThreadID, At: e.At}, limit)
 	if receipt != session.ReceiptAccepted {
-		return receipt
+		return receipt, nil
 	}
 	author := message.Author{ChatbotID: d.ChatbotID, ChannelID: d.ChannelID}
 	m := author.UserPrompt(cmp.Or(e.Sender.Name, e.Sender.ID), e.Text, e.At, message.Metadata{
@@ -66,7 +81,7 @@ func receive(d *session.Draft, e *chat.Record, when session.When, limit int) ses
 	})
 	m.Seq, e.Seq = d.Seq, d.Seq
 	d.Create(m)
-	return receipt
+	return receipt, nil
 }
 
 // when maps the decision to the inbox: what only is observed is quiet; a wake joins the running turn or waits for its own.

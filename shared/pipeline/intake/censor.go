@@ -22,11 +22,18 @@ func Censor(ctx context.Context, b *flow.Burst) error {
 		}
 		m.Event.Text = clean.Text
 		if clean.Blocked {
+			if m != waker && m.Wakes() {
+				b.Notices = append(b.Notices, flow.Notice{ThreadID: m.Event.ThreadID, Text: b.Texts(m).NotPassedOn()})
+			}
 			m.Decision = chat.Decision{Effect: chat.EffectIgnore, Reason: "censor", By: "censor"}
 			m.Drop(flow.OutcomeBlocked)
 		}
 	}
-	if waker == nil || waker.Live() || b.Waker() != nil {
+	if waker == nil || waker.Live() {
+		return nil
+	}
+	if b.Waker() != nil {
+		b.Notices = append(b.Notices, flow.Notice{ThreadID: waker.Event.ThreadID, Text: b.Texts(waker).NotPassedOn()})
 		return nil
 	}
 	for _, m := range b.Messages {

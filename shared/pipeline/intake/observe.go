@@ -17,10 +17,8 @@ func Observe(_ context.Context, b *flow.Burst) error {
 		if !m.Live() || len(files) == 0 {
 			continue
 		}
-		if len(files) > limits.PerMessage {
-			files = files[:limits.PerMessage]
-		}
 		if m.Decision.Effect != chat.EffectWake {
+			files = files[:min(len(files), limits.PerMessage)]
 			kept := append([]message.Attachment(nil), files...)
 			for i := limits.Attach; i < len(kept); i++ {
 				kept[i].Source = "" // named, but not copied

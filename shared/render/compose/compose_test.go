@@ -63,6 +63,27 @@ func TestElements(t *testing.T) {
 	}
 }
 
+// Markup parts no word in a text's bare reading.
+func TestBare(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"a sec`ret` b":                                     "a secret b",
+		"[sec](https://x.test/y)ret":                       "secret",
+		"[sec![re](https://x.test)t](https://x.no)":        "secret",
+		"![sec](https://x.test)ret":                        "secret",
+		"s**ecre**t s~~ecre~~t":                            "secret secret",
+		`sec<at id="users/1"/>ret <poke/>`:                 "secret <poke/>",
+		`<quote/>sec<img src="https://x.test" alt="re"/>t`: "secret",
+		"机**密**":                                           "机密",
+		"https://x.test":                                   "https://x.test",
+		`\*a\* <b>`:                                        "*a* <b>",
+	} {
+		if got := strings.TrimSpace(compose.GoogleChat().Bare(text)); got != want {
+			t.Errorf("%q reads %q, want %q", text, got, want)
+		}
+	}
+}
+
 // What a model is told that it may write is what there is.
 func TestGuide(t *testing.T) {
 	t.Parallel()
@@ -113,6 +134,15 @@ func TestRegistry(t *testing.T) {
 	}
 	if err := compose.Plain().Render(compose.ElementAt, nil).Expand("", nil).Err(); err == nil || strings.Count(err.Error(), "registered before") != 2 {
 		t.Errorf("%v, want both complaints", err)
+	}
+}
+
+// Elements in a text that is not parsed are text.
+func TestElementsOfWhatIsNotParsed(t *testing.T) {
+	t.Parallel()
+	text := `<at id="users/1"/> <quote/>` + "\n" + strings.Repeat("> ", 64<<10) + "*a*"
+	if got := compose.GoogleChat().Print(text, render.Plain{}, scene); got != text {
+		t.Errorf("printed %.100q", got)
 	}
 }
 

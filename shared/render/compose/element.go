@@ -7,7 +7,7 @@
 //	extract   each becomes the platform's own markup, out of reach of Markdown
 //	drop      elements that have nothing to show go, with the space they took
 //	print     Markdown becomes the platform's markup, and what was extracted is put back
-//	censor    the text as people would read it is judged (the caller's step)
+//	censor    the text as people would read it is judged, and its words without any markup (Bare) too (the caller's step)
 //	segment   it is cut to the platform's size (render.Split)
 //
 // An element is a tag that closes itself, in lower case, with its attributes in quotes:
@@ -17,7 +17,7 @@
 //	<img src="https://…" alt="a chart"/>     media: also audio, video, file
 //
 // Anything else stays the text that it is, markup characters included: tags that nobody registered, elements that are badly written, elements in
-// code, elements beyond the 50th. So does an element whose renderer declines: a mention of everybody is never made.
+// code, elements beyond the 50th or in a text that is not parsed (render.Parsable). So does an element whose renderer declines: a mention of everybody is never made.
 //
 // The package is pure. Who registers which renderers for a platform is the wiring code's choice; GoogleChat and Plain are ready-made.
 package compose
@@ -33,6 +33,8 @@ import (
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
+
+	"kesoku.dev/shared/render"
 )
 
 // Element is a rich part of a text.
@@ -84,7 +86,7 @@ var tags = goldmark.New(goldmark.WithParser(parser.NewParser(
 
 // replaceElements puts what with gives in the place of each element; false leaves it as it is written.
 func replaceElements(markdown string, with func(Element) (string, bool)) string {
-	if !strings.Contains(markdown, "/>") {
+	if !strings.Contains(markdown, "/>") || !render.Parsable(markdown) {
 		return markdown
 	}
 	var b strings.Builder

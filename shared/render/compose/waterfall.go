@@ -28,6 +28,17 @@ func (r *Registry) Print(markdown string, d render.Dialect, about Scene) string 
 	return d.Render(literal(markdown)) // nothing of it would show, as of a link's definition: it is shown as it is written
 }
 
+// Bare is what the text says once all markup is left out: marks, addresses of links, elements, quotes of other messages. Words that markup parts are
+// whole in it.
+func (r *Registry) Bare(markdown string) string {
+	w := draft{Registry: r, dialect: render.Bare{}, text: strip(markdown)}
+	w.expand()
+	w.extract()
+	clear(w.extracted)
+	w.drop()
+	return w.print()
+}
+
 // A placeholder is a number between two noncharacters, which no text may hold, so that nobody can write one. To Markdown it is a word.
 const (
 	opening = "\uFDD0"

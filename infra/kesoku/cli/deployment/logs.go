@@ -20,7 +20,8 @@ type logQuery struct {
 }
 
 var (
-	// logValue is what an id, a function or a severity may be: nothing that could end a quoted string of the filter or be an option.
+	// logValue is what an id, a function or a severity may be: nothing that could end a quoted string of the filter or be an option, and of a
+	// pattern's signs only the dot, which stands for itself too.
 	logValue = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:/-]{0,199}$`)
 	logSince = regexp.MustCompile(`^[1-9][0-9]{0,4}[smhdw]$`)
 )
@@ -33,12 +34,12 @@ func (a commands) logs() *cobra.Command {
 		Long: `Prints a gcloud command; --exec runs it, which needs gcloud and roles/logging.viewer.
 
 "nacked" in a log comes again by itself; "buried" needs a person: see kesoku dead-letters.`,
-		Example: `  kesoku logs --session 6f1c2a9e-4b1d-4c53-9a57-0d3f0f6d2f11
+		Example: `  kesoku logs --session 6f1c2a9e
   kesoku logs --function turn --severity ERROR --since 1d --exec`,
 	}
 	f := c.Flags()
-	f.StringVar(&q.session, "session", "", "entries about this session `id`, whole")
-	f.StringVar(&q.event, "event", "", "entries about this event's `key`, or about the wake-up with this id")
+	f.StringVar(&q.session, "session", "", "entries about the session whose `id` begins so")
+	f.StringVar(&q.event, "event", "", "entries about the event whose `key` begins so, or about the wake-up whose id does")
 	f.StringVar(&q.function, "function", "", "entries of this function: "+strings.Join(doctor.Functions, ", "))
 	f.StringVar(&q.severity, "severity", "", "entries from this `severity` on: INFO, WARNING, ERROR")
 	f.StringVar(&q.since, "since", "1h", "how far `back`: 30m, 1h, 2d")
@@ -75,8 +76,8 @@ func (a commands) gcloud(q logQuery) ([]string, error) {
 	parts := []string{`resource.type="cloud_run_revision"`}
 	for _, p := range []struct{ name, value, form string }{
 		{"--function", q.function, `(resource.labels.service_name="%[1]s" OR jsonPayload.function="%[1]s")`},
-		{"--session", q.session, `jsonPayload.session="%[1]s"`},
-		{"--event", q.event, `(jsonPayload.event="%[1]s" OR jsonPayload.event_id="%[1]s")`},
+		{"--session", q.session, `jsonPayload.session=~"^%[1]s"`},
+		{"--event", q.event, `(jsonPayload.event=~"^%[1]s" OR jsonPayload.event_id=~"^%[1]s")`},
 		{"--severity", strings.ToUpper(q.severity), `severity>=%[1]s`},
 	} {
 		if p.value == "" {

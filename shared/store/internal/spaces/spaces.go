@@ -38,22 +38,25 @@ func (s *Spaces) spaceRef(routeID string) *firestore.DocumentRef {
 	return s.client.Collection(colSpaces).Doc(chat.Hash(routeID))
 }
 
-// Joined notes that the app came into a channel; the next sweep sees to what follows. It may be told of any channel, any number of times.
-func (s *Spaces) Joined(ctx context.Context, routeID string) error {
-	_, err := s.spaceRef(routeID).Create(ctx, listen.New(routeID, s.clock.Now()))
+// Joined notes that the app came into a channel at that time; the next sweep sees to what follows. It may be told of any channel, any number of
+// times.
+func (s *Spaces) Joined(ctx context.Context, routeID string, at time.Time) error {
+	sp := listen.New(routeID, s.clock.Now())
+	sp.MovedAt = at
+	_, err := s.spaceRef(routeID).Create(ctx, sp)
 	switch status.Code(err) {
 	case codes.OK:
 		return nil
 	case codes.AlreadyExists:
-		return s.changeSpace(ctx, routeID, func(sp *listen.Space) { sp.Joined = true })
+		return s.changeSpace(ctx, routeID, func(sp *listen.Space) { sp.Move(true, at) })
 	default:
 		return fmt.Errorf("store space %s: %w", routeID, err)
 	}
 }
 
-// Left notes that the app has left a channel; the next sweep gives its subscription back and forgets it.
-func (s *Spaces) Left(ctx context.Context, routeID string) error {
-	return s.changeSpace(ctx, routeID, func(sp *listen.Space) { sp.Joined = false })
+// Left notes that the app left a channel at that time; the next sweep gives its subscription back and forgets it.
+func (s *Spaces) Left(ctx context.Context, routeID string, at time.Time) error {
+	return s.changeSpace(ctx, routeID, func(sp *listen.Space) { sp.Move(false, at) })
 }
 
 // SubscriptionMoved has the next sweep look at a subscription that the platform has told something of. One that is not known is none of ours.
@@ -158,14 +161,16 @@ func (s *Spaces) spaces(ctx context.Context, q firestore.Query, what string) ([]
 		return nil, cas.ReadError(what, err)
 	}
 	out := make([]listen.Stored, 0, len(snaps))
+	var unreadable []error // left out, and named: one bad record must not hold up the others
 	for _, snap := range snaps {
 		sp, err := spaceOf(snap)
 		if err != nil {
-			return nil, err
+			unreadable = append(unreadable, err)
+			continue
 		}
 		out = append(out, sp)
 	}
-	return out, nil
+	return out, errors.Join(unreadable...)
 }
 
 func spaceOf(snap *firestore.DocumentSnapshot) (listen.Stored, error) {
