@@ -123,6 +123,7 @@ func TestRefusals(t *testing.T) {
 		"written twice":        {map[string]string{kesoku: "chat:\n  locale: en\n  locale: zh\n"}, []string{kesoku, "locale", "[3:3]"}},
 		"lane":                 {chatWith("session: {lane: 'a:b'}"), []string{"chat.session.lane", `"a:b"`, "letters"}},
 		"no lane":              {chatWith("session: {lane: ''}"), []string{"chat.session.lane"}},
+		"key across channels":  {chatWith("session: {ownership: custom, customKey: 'team-{user}'}"), []string{"chat.session.customKey", "{channel}"}},
 		"unknown placeholder":  {chatWith("session: {ownership: custom, customKey: '{usr}'}"), []string{"chat.session.customKey", "{usr}", "{user}"}},
 		"decider twice":        {chatWith("activation: {use: [rule, rule]}"), []string{"chat.activation.use[1]", "twice"}},
 		"blank nickname":       {chatWith("activation: {nicknames: [a, ' ']}"), []string{"chat.activation.nicknames[1]", "not blank"}},

@@ -19,7 +19,7 @@ const ruled = `
 chat:
   model: "@main"
   activation: {nicknames: [kesoku], use: [rule]}
-  session: {customKey: "{platform}:{user}"}
+  session: {customKey: "{channel}:{user}"}
 models: {main: gemini:gemini-2.5-flash, decide: gemini:gemini-2.5-flash-lite}
 locked: [chat.engine]
 rules:
@@ -59,7 +59,7 @@ func TestResolve(t *testing.T) {
 	c := parse(t, map[string]string{kesoku: ruled})
 	got := c.Resolve(facts("spaces/A"))
 	want := config.DefaultRoute()
-	want.Model, want.Session.Ownership, want.Session.CustomKey = "gemini:gemini-2.5-pro", chat.OwnershipCustom, "{platform}:{user}"
+	want.Model, want.Session.Ownership, want.Session.CustomKey = "gemini:gemini-2.5-pro", chat.OwnershipCustom, "{channel}:{user}"
 	want.Activation.Nicknames, want.Activation.Use, want.Merge.Mode = []string{"kesoku"}, []string{"rule"}, config.MergeSettle
 	want.Activation.Judge.Model = "gemini:gemini-2.5-flash-lite"
 	if diff := cmp.Diff(config.Resolved{
@@ -160,7 +160,7 @@ func TestClashesAreSettled(t *testing.T) {
 	c := parse(t, map[string]string{kesoku: `
 locked: [chat.activation.judge]
 rules:
-  - {id: own, filter: {kind: group}, values: {chat: {session: {ownership: custom, customKey: "{user}"}, merge: {quiet: 20000, max: 30000}}}}
+  - {id: own, filter: {kind: group}, values: {chat: {session: {ownership: custom, customKey: "{channel}{user}"}, merge: {quiet: 20000, max: 30000}}}}
   - {id: p, filter: {kind: scope, field: platform, values: [p]}, values: {chat: {session: {customKey: ""}, merge: {max: 5000}}}}
   - {id: unheard, filter: {kind: not, operand: {kind: custom, id: unheard}}, values: {chat: {locale: en}}}
 `})
@@ -214,7 +214,7 @@ func TestModels(t *testing.T) {
 func TestResolutionsAreWhole(t *testing.T) {
 	t.Parallel()
 	values := []string{
-		"session: {ownership: custom, customKey: '{user}'}", "session: {customKey: ''}", "session: {ownership: personal}", "merge: {quiet: 20000, max: 20000}",
+		"session: {ownership: custom, customKey: '{channel}{user}'}", "session: {customKey: ''}", "session: {ownership: personal}", "merge: {quiet: 20000, max: 20000}",
 		"merge: {max: 3000}", "merge: {quiet: 100}", "activation: {use: [judge], judge: {model: 'a:b'}}", "activation: {use: [rule]}",
 		"activation: {judge: {model: 'c:d'}}", "model: '@m'", "model: 'x:y'",
 	}

@@ -118,6 +118,9 @@ func (k *checker) session(s *Session) {
 		k.wrong("chat.session.customKey", "at most %d bytes are allowed", maxWord)
 	}
 	known := []string{"{platform}", "{channel}", "{thread}", "{user}"}
+	if s.CustomKey != "" && !strings.Contains(s.CustomKey, "{channel}") {
+		k.wrong("chat.session.customKey", "write {channel} into it: a conversation's replies go to one channel, so no two may share it")
+	}
 	for _, p := range placeholder.FindAllString(s.CustomKey, -1) {
 		if !slices.Contains(known, p) {
 			k.wrong("chat.session.customKey", "%.60q is not replaced by anything, write one of %s", p, strings.Join(known, ", "))
