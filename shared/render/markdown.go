@@ -1,6 +1,7 @@
 package render
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 
@@ -59,29 +60,11 @@ func Parsable(markdown string) bool {
 	if len(markdown) > maxParsed || strings.Count(markdown, "](") > maxLinks {
 		return false
 	}
-	for line := range strings.SplitSeq(markdown, "\n") {
-		if marks(line) > maxMarks {
-			return false
-		}
-	}
-	return true
+	return !tooDeep.MatchString(markdown)
 }
 
-// mark is one of a quote or a list, at the head of a line.
-var mark = regexp.MustCompile(`^\s*(?:>|(?:[-+*]|[0-9]{1,9}[.)])(?:\s|$))`)
-
-// marks counts them, no further than it matters.
-func marks(line string) (n int) {
-	for n <= maxMarks {
-		at := mark.FindStringIndex(line)
-		if at == nil {
-			return n
-		}
-		line = line[at[1]:]
-		n++
-	}
-	return n
-}
+// tooDeep finds a line whose head has more marks of quotes and lists than maxMarks.
+var tooDeep = regexp.MustCompile(fmt.Sprintf(`(?m)^(?:[\t\v\f\r ]*(?:>|(?:[-+*]|[0-9]{1,9}[.)])(?:[\t\v\f\r ]|$))){%d}`, maxMarks+1))
 
 // printer writes blocks line by line, each behind the prefix of the quotes and lists around it.
 type printer struct {

@@ -3,7 +3,6 @@ package turn
 import (
 	"context"
 	"time"
-	"unicode/utf8"
 
 	"kesoku.dev/shared/hooks"
 	"kesoku.dev/shared/locale"
@@ -24,22 +23,8 @@ func (r *run) conclude(ctx context.Context, a inference.Answer) (next, error) {
 	if a.Blank() {
 		a.Text = r.texts().EmptyReply()
 	}
-	if len(a.Text) > maxReply {
-		// The signature is of the whole text, so it goes too.
-		a.Text, a.TextSignature, a.Truncated = cut(a.Text, maxReply)+"\n\n"+r.texts().ReplyCut(), nil, true
-	}
+	a.Cut(r.texts().ReplyCut())
 	return turnOver, r.finish(ctx, a)
-}
-
-// maxReply is how many bytes of a reply are stored, short of the 256 KiB of which a store keeps but a preview: people get what is stored.
-const maxReply = 250 << 10
-
-// cut returns at most n bytes of a longer text, ending on a rune's edge.
-func cut(text string, n int) string {
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
 }
 
 func (r *run) nudge(ctx context.Context, a inference.Answer) error {

@@ -3,12 +3,10 @@ package turn
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"kesoku.dev/shared/message"
-	"kesoku.dev/shared/model"
 	"kesoku.dev/shared/session"
 	"kesoku.dev/shared/tool"
 	"kesoku.dev/shared/turn/inference"
@@ -56,7 +54,7 @@ func (r *run) runCalls(ctx context.Context, scope tool.Scope, calls []message.Ca
 			offered, at = append(offered, c), append(at, i)
 			continue
 		}
-		r.log.WarnContext(ctx, "the model called a tool that the route does not offer", "tool", r.known(c.Name))
+		r.log.WarnContext(ctx, "the model called a tool that the route does not offer", "tool", inference.Known(r.Specs, c.Name))
 		out[i] = message.Outcome{CallID: c.ID, Name: c.Name, Failed: true,
 			Content: fmt.Sprintf("There is no tool %q here. Use only the tools you were given.", c.Name)}
 	}
@@ -64,14 +62,6 @@ func (r *run) runCalls(ctx context.Context, scope tool.Scope, calls []message.Ca
 		out[at[i]] = o
 	}
 	return out
-}
-
-// known is a tool's name for the log: one that a model made up may be a piece of the conversation.
-func (r *run) known(name string) string {
-	if slices.ContainsFunc(r.Specs, func(t model.Tool) bool { return t.Name == name }) {
-		return name
-	}
-	return "_OTHER"
 }
 
 // storeCalls commits thought and calls before any of them runs. An interruption that came meanwhile wins: nothing is stored.

@@ -133,7 +133,7 @@ func (v *View) steps(ctx context.Context, steps []message.Message, live bool, t 
 
 // tool shows a call with its result, if it has ended.
 func (v *View) tool(ctx context.Context, call, result message.Message, ended, running bool, t locale.Texts) (render.Step, error) {
-	title, err := call.Metadata.ToolName, error(nil) // the model may have made it up
+	title, err := v.line(ctx, call.Metadata.ToolName, maxName, t) // the model may have made it up
 	if err != nil {
 		return render.Step{}, err
 	}

@@ -70,21 +70,21 @@ func (v *View) Text(ctx context.Context, f hooks.Fragment, about compose.Scene) 
 	if strings.TrimSpace(f.Text) == "" {
 		return "", errNothing
 	}
-	if v.render.Quote && f.Kind == hooks.KindReply && !strings.Contains(f.Text, "<"+compose.ElementQuote) {
+	if v.render.Quote && f.Kind == hooks.KindReply && render.Parsable(f.Text) && !strings.Contains(f.Text, "<"+compose.ElementQuote) {
 		f.Text = "<" + compose.ElementQuote + "/>\n\n" + f.Text
 	}
 	var readings []string
 	if len(v.censor.BlockWords)+len(v.censor.FlagWords) > 0 {
-		_ = readings // else a word would pass with markup inside it
+		readings = append(readings, v.Registry.Bare(f.Text)) // else a word would pass with markup inside it
 	}
-	res, err := v.Gate.Check(ctx, v.censor, censor.Outbound, v.Registry.Print(f.Text, v.Dialect, about),)
+	res, err := v.Gate.Check(ctx, v.censor, censor.Outbound, v.Registry.Print(f.Text, v.Dialect, about), readings...)
 	if err != nil {
 		return "", err
 	}
 	if res.Blocked || strings.TrimSpace(res.Text) == "" {
 		return "", fmt.Errorf("message %s: %w", f.MessageID, censor.ErrBlocked)
 	}
-	return res.Text, nil // what rewriting leaves may be what the dialect had escaped
+	return v.Dialect.Guard(res.Text), nil // what rewriting leaves may be what the dialect had escaped
 }
 
 // Fixed writes a text of our own: no hook rewrites it and no censor stops it.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"kesoku.dev/shared/message"
 	"kesoku.dev/shared/model"
@@ -21,11 +22,27 @@ type Answer struct {
 	Calls            []message.Call
 	Usage            model.Usage
 	Finish           model.Finish // empty where the provider named no reason
-	Truncated        bool         // cut at the token limit
+	Truncated        bool         // cut at the token limit, or by Cut
 }
 
 // Blank reports whether a person would see nothing. White space counts as nothing.
 func (a *Answer) Blank() bool { return strings.TrimSpace(a.Text) == "" }
+
+// maxReply is how many bytes of a reply are stored, short of the 256 KiB of which a store keeps but a preview: people get what is stored.
+const maxReply = 250 << 10
+
+// Cut shortens a text that is too long for a reply, on a rune's edge, and ends it with a note in people's language.
+func (a *Answer) Cut(note string) {
+	if len(a.Text) <= maxReply {
+		return
+	}
+	n := maxReply
+	for n > 0 && !utf8.RuneStart(a.Text[n]) {
+		n--
+	}
+	a.Text, a.Truncated = a.Text[:n]+"\n\n"+note, true
+	a.TextSignature = nil // it was of the whole
+}
 
 // Bounds of what a model may write in one answer; what is beyond them is an answer gone wrong.
 const (

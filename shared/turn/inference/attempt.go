@@ -47,3 +47,11 @@ func Allowed(all []model.Tool, names []string) []model.Tool {
 	}
 	return out
 }
+
+// Known is a tool's name for logs: one that a model made up may be a piece of the conversation.
+func Known(all []model.Tool, name string) string {
+	if len(Allowed(all, []string{name})) == 0 {
+		return "_OTHER"
+	}
+	return name
+}
