@@ -76,9 +76,16 @@ func textPart(text string, sig []byte) []Part {
 	return []Part{{Text: text, Signature: sig}}
 }
 
+// Overheard marks what was said in the room but not to the bot.
+const Overheard = "overheard"
+
 // promptParts heads a prompt with who wrote it and when. The name is quoted as code so that a name cannot pass for framing.
 func promptParts(m message.Message) []Part {
-	head := fmt.Sprintf("`%s` at `%s`:\n", plainName(m.Sender), m.Timestamp.UTC().Format("2006-01-02 15:04:05 MST"))
+	mark := ""
+	if m.Metadata.Observed {
+		mark = " (" + Overheard + ")"
+	}
+	head := fmt.Sprintf("`%s` at `%s`%s:\n", plainName(m.Sender), m.Timestamp.UTC().Format("2006-01-02 15:04:05 MST"), mark)
 	parts := []Part{{Text: head + m.Content}}
 	for _, a := range m.Metadata.Attachments {
 		parts = append(parts, Part{File: &File{Name: a.Name, MIMEType: a.MIMEType, StagedAs: a.StagedAs}})

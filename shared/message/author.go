@@ -47,7 +47,7 @@ func (a Author) UserPrompt(sender, content string, at time.Time, meta Metadata) 
 	m.Timestamp = at
 	m.Metadata = Metadata{
 		PlatformMessageID: meta.PlatformMessageID, SenderID: meta.SenderID, ThreadID: meta.ThreadID, Locale: meta.Locale,
-		Attachments: meta.Attachments,
+		Attachments: meta.Attachments, Observed: meta.Observed,
 	}
 	return m
 }

@@ -84,6 +84,7 @@ type Metadata struct {
 	ThreadID          string       `json:"thread_id,omitempty" firestore:"thread_id,omitempty"`
 	Locale            string       `json:"locale,omitempty" firestore:"locale,omitempty"`
 	Attachments       []Attachment `json:"attachments,omitempty" firestore:"attachments,omitempty"`
+	Observed          bool         `json:"observed,omitempty" firestore:"observed,omitempty"` // only listened to: context for whoever is answered
 	IsCronjob         bool         `json:"is_cronjob,omitempty" firestore:"is_cronjob,omitempty"`
 	IsCompaction      bool         `json:"is_compaction,omitempty" firestore:"is_compaction,omitempty"`
 	ToolName          string       `json:"tool_name,omitempty" firestore:"tool_name,omitempty"`

@@ -77,7 +77,7 @@ func receive(d *session.Draft, e *chat.Record, when session.When, limit int) (se
 	}
 	author := message.Author{ChatbotID: d.ChatbotID, ChannelID: d.ChannelID}
 	m := author.UserPrompt(cmp.Or(e.Sender.Name, e.Sender.ID), e.Text, e.At, message.Metadata{
-		PlatformMessageID: e.MessageID, SenderID: e.Sender.ID, ThreadID: e.ThreadID, Locale: e.Locale, Attachments: e.Attachments,
+		PlatformMessageID: e.MessageID, SenderID: e.Sender.ID, ThreadID: e.ThreadID, Locale: e.Locale, Attachments: e.Attachments, Observed: when == session.WhenQuiet,
 	})
 	m.Seq, e.Seq = d.Seq, d.Seq
 	d.Create(m)

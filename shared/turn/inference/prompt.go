@@ -49,7 +49,7 @@ func (p Prompt) system() string {
 	if s.Direct {
 		place = "a direct conversation with one person"
 	}
-	fmt.Fprintf(&b, "\n\n# Workspace\nYou are on %s, in %s (%s). Every message is headed by its sender and time.\n", s.ChatbotID, place, s.ChannelID)
+	fmt.Fprintf(&b, "\n\n# Workspace\nYou are on %s, in %s (%s). Every message is headed by its sender and time. What is marked (%s) was not said to you: it is context, not to be answered.\n", s.ChatbotID, place, s.ChannelID, history.Overheard)
 	fmt.Fprintf(&b, "\n# Staging area\nFiles of this conversation are kept under sessions/%s/.", s.ID)
 	for _, m := range p.Messages {
 		if m.Turn != s.Turn.Number {

@@ -12,7 +12,7 @@ const maxPieces = 160
 
 var (
 	// header is the line that tells who wrote one of several merged messages, and when.
-	header = regexp.MustCompile("(?m)^`([^`\n]*)`(?: <@[^>\n]*>)? at `[^`\n]*`:[ \t]*$\n?")
+	header = regexp.MustCompile("(?m)^`([^`\n]*)`(?: <@[^>\n]*>)? at `[^`\n]*`( \\(overheard\\))?:[ \t]*$\n?")
 	// aside is text that no person wrote.
 	aside = regexp.MustCompile(`^\[System Notification\]`)
 	// summaryWish is how a summary is asked for.
@@ -30,12 +30,16 @@ func Messages(text string) []Message {
 			out = append(out, Message{Sender: sender, Text: text})
 		}
 	}
-	sender, from := "", 0
+	sender, from, overheard := "", 0, false
 	for _, m := range header.FindAllStringSubmatchIndex(text, -1) {
-		add(sender, text[from:m[0]])
-		sender, from = text[m[2]:m[3]], m[1]
+		if !overheard {
+			add(sender, text[from:m[0]])
+		}
+		sender, from, overheard = text[m[2]:m[3]], m[1], m[4] >= 0
 	}
-	add(sender, text[from:])
+	if !overheard {
+		add(sender, text[from:])
+	}
 	return out
 }
 
