@@ -64,8 +64,8 @@ func suffer(t *testing.T, p plan) {
 	in := newInflictor(p.Harms)
 	o := world.Options{Chaos: p.Chaos, OnStart: in.arm, OnModel: cutModel(p.CutModel), Config: world.DefaultConfig()}
 	o.Config["cronjobs.yaml"] = dailyJob
-	if p.Interrupt {
-		o.Config["kesoku.yaml"] += "  merge:\n    interrupt: true\n"
+	if merge := p.merge(); merge != "" {
+		o.Config["kesoku.yaml"] += "  merge: {" + merge + "}\n"
 	}
 	w := world.New(t, o)
 	in.world = w
@@ -95,6 +95,18 @@ func suffer(t *testing.T, p plan) {
 	if fired := count(w, message.ClassCronPrompt); fired != min(p.Cron, 1) {
 		t.Errorf("the job was triggered %d times and fired %d times", p.Cron, fired)
 	}
+}
+
+// merge is how the plan's route merges: every fourth one waits for a pause in the burst.
+func (p plan) merge() string {
+	var all []string
+	if p.Interrupt {
+		all = append(all, "interrupt: true")
+	}
+	if p.Seed%4 == 0 {
+		all = append(all, "mode: settle", "quiet: 500", "max: 3000")
+	}
+	return strings.Join(all, ", ")
 }
 
 // dailyJob is due once a day, so all triggers of one run mean the same firing.
