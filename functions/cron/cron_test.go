@@ -54,8 +54,8 @@ type world struct {
 func newWorld(t *testing.T, kesoku string) *world {
 	t.Helper()
 	w := &world{env: testenv.New(t), now: clock.NewManual(start)}
-	w.Instance = boottest.Start(t, w.env, "cron-1", boottest.Stepped{Manual: w.now}, cron.New)
-	w.store = boottest.Base(t, w.env, w.env.Client, boottest.Stepped{Manual: w.now}, slog.New(slog.DiscardHandler)).Store
+	w.Instance = boottest.Start(t, w.env, "cron-1", testenv.Stepped{Manual: w.now}, cron.New)
+	w.store = boottest.Base(t, w.env, w.env.Client, testenv.Stepped{Manual: w.now}, slog.New(slog.DiscardHandler)).Store
 	if _, err := w.store.PublishConfig(t.Context(), map[string]string{config.FileCronjobs: jobs, config.FileKesoku: kesoku}, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestFires(t *testing.T) {
 func TestFiresOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
-	rival := boottest.Start(t, w.env, "cron-2", boottest.Stepped{Manual: w.now}, cron.New)
+	rival := boottest.Start(t, w.env, "cron-2", testenv.Stepped{Manual: w.now}, cron.New)
 	var all sync.WaitGroup
 	for i := range 8 {
 		one := []*boottest.Instance{w.Instance, rival}[i%2]

@@ -96,7 +96,7 @@ func newRooms(t *testing.T, vars map[string]string) *rooms {
 	for name, value := range vars {
 		all[name] = value
 	}
-	b := boottest.Base(t, env, env.Instance("sweep"), boottest.Stepped{Manual: r.now}, slog.New(slog.NewTextHandler(r.log, nil)))
+	b := boottest.Base(t, env, env.Instance("sweep"), testenv.Stepped{Manual: r.now}, slog.New(slog.NewTextHandler(r.log, nil)))
 	r.store = b.Store
 	var err error
 	if r.handle, err = sweep.New(t.Context(), b, boot.VarsOf(all)); err != nil {

@@ -41,8 +41,8 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{env: testenv.New(t), now: clock.NewManual(start), id: "s1"}
-	w.Instance = boottest.Start(t, w.env, "sweep-1", boottest.Stepped{Manual: w.now}, sweep.New)
-	w.store = boottest.Base(t, w.env, w.env.Client, boottest.Stepped{Manual: w.now}, slog.New(slog.DiscardHandler)).Store
+	w.Instance = boottest.Start(t, w.env, "sweep-1", testenv.Stepped{Manual: w.now}, sweep.New)
+	w.store = boottest.Base(t, w.env, w.env.Client, testenv.Stepped{Manual: w.now}, slog.New(slog.DiscardHandler)).Store
 	return w
 }
 
@@ -203,7 +203,7 @@ func TestTwoSweeps(t *testing.T) {
 	w.claim(t)
 	epoch := w.session(t).TurnLease.Epoch
 	w.now.Advance(301 * time.Second)
-	rival := boottest.Start(t, w.env, "sweep-2", boottest.Stepped{Manual: w.now}, sweep.New)
+	rival := boottest.Start(t, w.env, "sweep-2", testenv.Stepped{Manual: w.now}, sweep.New)
 	w.Client.Faults.Clear()
 	// The rival comes between our read and our commit.
 	w.Client.Faults.Add(testenv.Fault{Method: "Commit", Times: 1, Before: func() {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"sync"
@@ -33,7 +32,6 @@ type Base struct {
 	Config *config.Source
 	Clock  clock.Clock
 	NewID  func() string
-	Draw   func() float64
 	Log    *slog.Logger
 	// Going ends when the instance is asked to go.
 	Going context.Context
@@ -46,7 +44,7 @@ func Assemble(going context.Context, st *store.Store, publisher *bus.Publisher, 
 		return nil, err
 	}
 	return &Base{
-		Store: st, Bus: publisher, Blob: files, Config: source, Clock: ck, NewID: uuid.NewString, Draw: rand.Float64, Log: log, Going: going,
+		Store: st, Bus: publisher, Blob: files, Config: source, Clock: ck, NewID: uuid.NewString, Log: log, Going: going,
 	}, nil
 }
 

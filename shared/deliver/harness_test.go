@@ -31,20 +31,6 @@ import (
 
 var start = time.Date(2026, 5, 27, 9, 0, 0, 0, time.UTC)
 
-// hasty is a clock on which whoever sleeps makes the time pass; the jitter by which racers part is slept for real.
-type hasty struct{ *clock.Manual }
-
-func (h hasty) Sleep(ctx context.Context, d time.Duration) error {
-	if d < 400*time.Millisecond {
-		return clock.System{}.Sleep(ctx, d)
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	h.Advance(d)
-	return ctx.Err()
-}
-
 // written is one write that reached the platform.
 type written struct {
 	post platform.Post
@@ -181,7 +167,7 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) open(t *testing.T, c *testenv.Client) *store.Store {
 	t.Helper()
-	st, err := store.New(c.Firestore, noStage{}, hasty{w.now}, uuid.NewString)
+	st, err := store.New(c.Firestore, noStage{}, testenv.Hasty{Manual: w.now}, uuid.NewString)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +182,7 @@ func (w *world) hire(t *testing.T) {
 	going, leave := context.WithCancel(t.Context())
 	w.leave = leave
 	log := slog.New(slog.DiscardHandler)
-	source, err1 := config.NewSource(st, hasty{w.now}, log)
+	source, err1 := config.NewSource(st, testenv.Hasty{Manual: w.now}, log)
 	censors, err2 := gate.New(log, w.match...)
 	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
@@ -205,7 +191,7 @@ func (w *world) hire(t *testing.T) {
 	w.Deliverer, err = deliver.New(deliver.Deps{
 		Open: func(id string) deliver.Ledger { return st.Session(id) }, Bus: w.wakes, Adapters: map[string]platform.Adapter{"test": w.chat},
 		Registries: map[string]*compose.Registry{"test": compose.Plain()}, Config: source, Censor: censors, Hooks: w.hooks,
-		Clock: hasty{w.now}, NewID: uuid.NewString, Log: log, Going: going,
+		Clock: testenv.Hasty{Manual: w.now}, NewID: uuid.NewString, Log: log, Going: going,
 	})
 	if err != nil {
 		t.Fatal(err)

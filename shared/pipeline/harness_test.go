@@ -29,13 +29,6 @@ import (
 
 var start = time.Date(2026, 5, 27, 9, 0, 0, 0, time.UTC)
 
-// stepped stands still until the test moves it; the jitter by which racers part is slept for real.
-type stepped struct{ *clock.Manual }
-
-func (s stepped) Sleep(ctx context.Context, d time.Duration) error {
-	return clock.System{}.Sleep(ctx, min(d, 400*time.Millisecond))
-}
-
 // active is the configuration in force.
 type active struct{ *config.Config }
 
@@ -187,7 +180,7 @@ func newRoom(t *testing.T, kesoku string) *room {
 // hire starts another worker.
 func (r *room) hire(t *testing.T, name string) *worker {
 	t.Helper()
-	return r.hireOn(t, name, stepped{r.now})
+	return r.hireOn(t, name, testenv.Stepped{Manual: r.now})
 }
 
 // hireOn starts another worker with a clock of its own.
@@ -195,7 +188,7 @@ func (r *room) hireOn(t *testing.T, name string, ck clock.Clock) *worker {
 	t.Helper()
 	w := &worker{client: r.env.Instance(name), wakes: &wakes{}, log: &bytes.Buffer{}}
 	var err error
-	if w.store, err = store.New(w.client.Firestore, noStage{}, stepped{r.now}, uuid.NewString); err != nil {
+	if w.store, err = store.New(w.client.Firestore, noStage{}, testenv.Stepped{Manual: r.now}, uuid.NewString); err != nil {
 		t.Fatal(err)
 	}
 	words, err := gate.New(slog.New(slog.DiscardHandler))

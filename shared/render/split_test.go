@@ -104,7 +104,7 @@ func FuzzSplit(f *testing.F) {
 	f.Add(strings.Repeat("`", 70)+"\n"+strings.Repeat("a", 300), 64)
 	f.Fuzz(func(t *testing.T, text string, maxBytes int) {
 		if maxBytes < 4 || maxBytes > 1<<20 || !utf8.ValidString(text) {
-			t.Skip("outside of what the properties are about")
+			return // Split promises nothing there
 		}
 		checkSplit(t, text, maxBytes)
 	})

@@ -3,8 +3,6 @@
 package route
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	"kesoku.dev/shared/chat"
@@ -34,17 +32,6 @@ type Change struct {
 	Events []chat.Stored // each as it shall stand
 	Fresh  []chat.Record // events that must not exist yet
 	Route  *Stored       // nil leaves the memory as it is
-}
-
-// Clone returns a copy that shares nothing with s.
-func (s Stored) Clone() Stored {
-	s.Room = *s.Room.Clone()
-	s.Judge.Asked = slices.Clone(s.Judge.Asked)
-	s.Peers = maps.Clone(s.Peers)
-	for k, p := range s.Peers {
-		s.Peers[k] = Peer{Seen: slices.Clone(p.Seen), MutedUntil: p.MutedUntil}
-	}
-	return s
 }
 
 // Cooling reports whether a wake at that time would come within the cooldown of the last one.

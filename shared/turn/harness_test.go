@@ -30,21 +30,6 @@ import (
 
 var start = time.Date(2026, 5, 27, 9, 0, 0, 0, time.UTC)
 
-// hasty is a clock on which whoever sleeps makes the time pass. A script that waits for a time sleeps on the Manual beneath it, so it is
-// the turn's own looks that bring the time on. The jitter by which racers part is slept for real.
-type hasty struct{ *clock.Manual }
-
-func (h hasty) Sleep(ctx context.Context, d time.Duration) error {
-	if d < 400*time.Millisecond {
-		return clock.System{}.Sleep(ctx, d)
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	h.Advance(d)
-	return ctx.Err()
-}
-
 // script is a model that plays its scenes, one a call, the last one for ever.
 type script struct {
 	mu     sync.Mutex
@@ -238,7 +223,7 @@ func newWorld(t *testing.T, cfg turn.Config, scenes ...scene) *world {
 
 func (w *world) open(t *testing.T, c *testenv.Client) *store.Store {
 	t.Helper()
-	st, err := store.New(c.Firestore, noFiles{}, hasty{w.now}, uuid.NewString)
+	st, err := store.New(c.Firestore, noFiles{}, testenv.Hasty{Manual: w.now}, uuid.NewString)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +241,7 @@ func (w *world) hire(t *testing.T, cfg turn.Config) {
 	var err error
 	w.Turner, err = turn.New(turn.Deps{
 		Open: func(id string) turn.Ledger { return st.Session(id) }, Bus: w.wakes, Models: model.Registry{"test": w.model}, Toolbox: w.tools,
-		Specs: []model.Tool{{Name: "a"}, {Name: "b"}, {Name: "c"}}, Roles: persona{}, Files: noFiles{}, Hooks: &hooks.Hooks{}, Clock: hasty{w.now}, NewID: uuid.NewString,
+		Specs: []model.Tool{{Name: "a"}, {Name: "b"}, {Name: "c"}}, Roles: persona{}, Files: noFiles{}, Hooks: &hooks.Hooks{}, Clock: testenv.Hasty{Manual: w.now}, NewID: uuid.NewString,
 		Log: slog.New(slog.DiscardHandler), Going: going,
 	}, cfg)
 	if err != nil {

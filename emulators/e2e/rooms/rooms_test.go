@@ -107,7 +107,7 @@ func (s *stage) functions(t *testing.T, api string, signer *googlechat.Server) {
 		w.WriteHeader(answer.Code)
 		s.calls <- answer.Code
 	}))
-	swept := base("sweep", boottest.Stepped{Manual: s.now})
+	swept := base("sweep", testenv.Stepped{Manual: s.now})
 	s.store = swept.Store
 	if s.sweep, err = sweep.New(t.Context(), swept, vars); err != nil {
 		t.Fatal(err)

@@ -145,14 +145,6 @@ func DeadLetters(t *testing.T, env *testenv.Env) int {
 	return len(docs)
 }
 
-// Stepped stands still until the test moves it; the jitter by which racers part is slept for real.
-type Stepped struct{ *clock.Manual }
-
-// Sleep waits for real, and no longer than a race takes.
-func (s Stepped) Sleep(ctx context.Context, d time.Duration) error {
-	return clock.System{}.Sleep(ctx, min(d, 400*time.Millisecond))
-}
-
 // Ear notes what an instance publishes and disturbs nothing.
 type Ear struct {
 	mu    sync.Mutex

@@ -22,9 +22,6 @@ const (
 // Activity is the activity decider: it speaks up unasked in a room whose talk invites it. It has nothing to remember; the room has.
 type Activity struct{}
 
-// Name is the decider's name in configuration and decisions.
-func (Activity) Name() string { return "activity" }
-
 // Decide takes the message into the room and says whether to speak up: a wake that waits for a pause, or no decision (false). It never
 // observes or ignores. Draw is a number in [0,1), to be compared with the frequency; it counts only where the urge has reached the threshold
 // and 30 seconds have passed, and then it spends those seconds whether it wins or loses, so that a frequency of a half halves how often

@@ -21,9 +21,6 @@ type Rule struct {
 	Draw func() float64
 }
 
-// Name is the decider's name in configuration and decisions.
-func (Rule) Name() string { return "rule" }
-
 // Decide applies the rules in their order.
 func (r Rule) Decide(e *chat.Event, a config.Activation) chat.Decision {
 	verdict := func(effect chat.Effect, priority int, reason string) chat.Decision {
