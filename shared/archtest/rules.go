@@ -148,8 +148,7 @@ var environmentReaders = []string{"shared/boot/...", "shared/testenv/...", "emul
 const (
 	maxFunction = 60
 	maxFile     = 400
-	maxPackage  = 900
 )
 
-// overBudget lists what may break a budget, each with its reason: a file's path, a package's folder, or "file.go:Function".
+// overBudget lists what may break a budget, each with its reason: a file's path, or "file.go:Function".
 var overBudget = map[string]string{}

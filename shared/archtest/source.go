@@ -57,12 +57,10 @@ func budgets(t *tree) []Violation {
 			found = append(found, Violation{file, line, fmt.Sprintf("%s has %d lines, the budget is %d", name, lines, limit), reason})
 		}
 	}
-	packages := map[string]int{}
 	for _, f := range t.files {
 		if f.test || f.generated || strings.HasSuffix(f.pkg, "test") { // A folder called …test is a suite: its tests live in plain files.
 			continue
 		}
-		packages[f.pkg] += f.lines
 		over(f.path, f.path, 0, f.lines, maxFile)
 		for _, d := range f.syntax.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok {
@@ -70,9 +68,6 @@ func budgets(t *tree) []Violation {
 				over(f.path+":"+fn.Name.Name, f.path, f.line(fn), lines, maxFunction)
 			}
 		}
-	}
-	for pkg, lines := range packages {
-		over(pkg, pkg, 0, lines, maxPackage)
 	}
 	return found
 }
