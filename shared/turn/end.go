@@ -29,7 +29,7 @@ func (r *run) conclude(ctx context.Context, a inference.Answer) (next, error) {
 
 func (r *run) nudge(ctx context.Context, a inference.Answer) error {
 	r.log.WarnContext(ctx, "empty answer: nudging the model")
-	return r.change(ctx, func(d *session.Draft) error {
+	err := r.change(ctx, func(d *session.Draft) error {
 		step := d.Turn.Step + 1
 		d.Create(r.author().Nudge(r.spot(step, 0), nudgeText))
 		d.Stored(step, 0)
@@ -37,6 +37,10 @@ func (r *run) nudge(ctx context.Context, a inference.Answer) error {
 		d.Turn.Nudged = true
 		return nil
 	})
+	if err == nil {
+		r.failures = nil
+	}
+	return err
 }
 
 // finish stores the final reply, ends the prompts and the turn, and lets go if nothing waits: one swap. Somebody who pressed Stop

@@ -26,7 +26,9 @@ func (r *run) onFailure(ctx context.Context, err error) (next, error) {
 	if errs.KindOf(err) == errs.KindFenced {
 		return goOn, err
 	}
-	remedy := inference.RemedyFor(err, r.failures)
+	before := r.failures.Of(err)
+	r.failures = r.failures.With(err)
+	remedy := inference.RemedyFor(err, before)
 	r.log.WarnContext(ctx, "model call failed", "error", err, "remedy", remedy.Do, "after", remedy.After)
 	switch remedy.Do {
 	case inference.Refuse:
@@ -42,9 +44,8 @@ func (r *run) onFailure(ctx context.Context, err error) (next, error) {
 
 // again tries the step once more after a wait: in this invocation while it has time, else in a later one, and at last not at all.
 func (r *run) again(ctx context.Context, remedy inference.Remedy) (next, error) {
-	r.failures++
 	left := r.cfg.Checkpoint - r.Clock.Now().Sub(r.started)
-	here := r.failures <= maxFailures && remedy.After <= left
+	here := r.failures.All() <= maxFailures && remedy.After <= left
 	switch {
 	case remedy.After > maxWait, !here && r.s.Turn.Retries >= maxRetries:
 		return turnOver, r.fail(ctx, remedy.Reason)

@@ -28,7 +28,7 @@ func (r *run) infer(ctx context.Context) (inference.Answer, error) {
 		if err != nil {
 			return err
 		}
-		a, err = inference.Attempt(ctx, driver, r.s.Settings.Model, req, r.failures+1, errInterrupted)
+		a, err = inference.Attempt(ctx, driver, r.s.Settings.Model, req, r.failures.All()+1, errInterrupted)
 		r.used.Prompt, r.used.Output = r.used.Prompt+a.Usage.Prompt, r.used.Output+a.Usage.Output
 		return err
 	})

@@ -16,6 +16,7 @@ import (
 	"kesoku.dev/shared/model"
 	"kesoku.dev/shared/session"
 	"kesoku.dev/shared/telemetry"
+	"kesoku.dev/shared/turn/inference"
 	"kesoku.dev/shared/turn/transcript"
 )
 
@@ -31,9 +32,8 @@ type run struct {
 
 	s        session.Session // as of the last read or commit
 	messages transcript.Transcript
-	// failures counts the provider's transient faults since the last stored step.
-	failures int
-	used     model.Usage // by this turn in this invocation
+	failures inference.Failures // since the last stored step
+	used     model.Usage        // by this turn in this invocation
 }
 
 // errInterrupted ends an inference that must give way.
@@ -76,7 +76,7 @@ func (r *run) live(ctx context.Context) (n next, err error) {
 	provider, name, _ := strings.Cut(r.s.Settings.Model, ":")
 	ctx, end := telemetry.Start(ctx, telemetry.SpanAgent, telemetry.OfAgent(provider, name, r.s.Turn.Number, r.epoch)...)
 	defer end(&err)
-	r.used = model.Usage{}
+	r.used, r.failures = model.Usage{}, nil // of the turn before
 	r.stands(ctx, hooks.StatusStarted)
 	for n == goOn && err == nil {
 		n, err = r.advance(ctx)

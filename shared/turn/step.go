@@ -25,7 +25,7 @@ func (r *run) step(ctx context.Context, a inference.Answer) error {
 	if err != nil {
 		return err
 	}
-	r.failures = 0
+	r.failures = nil
 	if err := r.deliver(ctx); err != nil {
 		return err
 	}

@@ -30,7 +30,43 @@ const (
 // maxMalformed is how often a model may write a call that is none.
 const maxMalformed = 3
 
-// RemedyFor decides on the err of a call that failed for the n-th time in a row, from 0. The context's own end is not its business.
+// Failures counts calls that failed by what went wrong. The zero value is none.
+type Failures map[model.FaultKind]int
+
+// unanswered counts what was no answer of the provider's.
+const unanswered model.FaultKind = ""
+
+// Of is how many calls failed in the way that err did.
+func (f Failures) Of(err error) int { return f[kindOf(err)] }
+
+// All is how many calls failed in whatever way.
+func (f Failures) All() (n int) {
+	for _, times := range f {
+		n += times
+	}
+	return n
+}
+
+// With is f and one failure more. It leaves f as it is.
+func (f Failures) With(err error) Failures {
+	more := Failures{kindOf(err): f.Of(err) + 1}
+	for kind, times := range f {
+		if _, known := more[kind]; !known {
+			more[kind] = times
+		}
+	}
+	return more
+}
+
+func kindOf(err error) model.FaultKind {
+	var f *model.Fault
+	if errors.As(err, &f) {
+		return f.Kind
+	}
+	return unanswered
+}
+
+// RemedyFor decides on the err of a call that failed for the n-th time in this way, from 0. The context's own end is not its business.
 func RemedyFor(err error, n int) Remedy {
 	var f *model.Fault
 	if !errors.As(err, &f) {
